@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/config/internal/decode"
 	"github.com/agentruntime/agentruntime/config/internal/document"
 	"github.com/agentruntime/agentruntime/config/internal/expand"
 	"github.com/agentruntime/agentruntime/config/internal/keys"
@@ -241,13 +242,13 @@ func (w *documentWriter) writeNode(n *yamltree.Node) error {
 	case yamltree.Null:
 		w.WriteString("null")
 	case yamltree.Bool:
-		w.WriteString(lowerBool(n.Text))
+		w.WriteString(decode.LowerBool(n.Text))
 	default:
-		v, err := parseNumber(n.Text)
+		v, err := decode.ParseNumber(n.Text)
 		if err != nil {
 			return fmt.Errorf("write document: %w", err)
 		}
-		w.WriteString(v.json)
+		w.WriteString(v.JSON)
 	}
 	return nil
 }

@@ -17,16 +17,16 @@ var placedSections = []string{"providers", "tools", "plugins", "agent_providers"
 // directory stays and is an unknown field.
 func (l *loader) readDirs() {
 	for _, name := range placedSections {
-		_, section := l.tree.Root.FindField(name)
+		_, section := l.Tree.Root.FindField(name)
 		for _, entry := range section.Pairs {
 			_, value := entry.FindField(keys.Dir)
 			if value == nil || value.Kind != yamltree.String || value.Text == "" {
 				continue
 			}
-			dir := expand.RelativeTo(l.tree.Documents[value.Document].Dir, filepath.FromSlash(value.Text))
+			dir := expand.RelativeTo(l.Tree.Documents[value.Document].Dir, filepath.FromSlash(value.Text))
 			at := slices.Index(entry.Children, value) - 1
 			entry.Children = slices.Delete(slices.Clone(entry.Children), at, at+2)
-			l.tree.Noted.PlaceNodes(entry, value.Document, dir)
+			l.Tree.Noted.PlaceNodes(entry, value.Document, dir)
 		}
 	}
 }

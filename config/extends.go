@@ -148,7 +148,7 @@ func (e *extender) reportCircle(circle []*extension) {
 	for _, x := range circle[1:min(len(circle), shown)] {
 		found.Related = append(found.Related, diag.Related{
 			Message: "and " + clip.Text(x.id) + " extends " + clip.Text(x.base) + " here", Path: tree.ExtendsPath(x.id),
-			Span: e.tree.Documents[x.value.Document].SpanOfNode(x.value),
+			Span: e.Tree.Documents[x.value.Document].SpanOfNode(x.value),
 		})
 	}
 	e.reportExtends(circle[0], found)
@@ -171,7 +171,7 @@ func (e *extender) reportUnknownBase(x *extension) {
 
 func (e *extender) reportExtends(x *extension, found diag.Diagnostic) {
 	found.Path, found.Agent = tree.ExtendsPath(x.id), x.id
-	e.addFinding(found, x.value)
+	e.AddFinding(found, x.value)
 }
 
 // extendAgent merges an agent over its base, after extending the base.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"github.com/agentruntime/agentruntime/config/internal/decode"
 	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/tree"
 	"github.com/agentruntime/agentruntime/diag"
@@ -72,14 +73,14 @@ func (l *loader) decodeWorkflow(id string, n *yamltree.Node, p *tree.Place) (w w
 	switch l.workflowSpelling(id, n) {
 	case keys.EventTriggers:
 		var t workflow.GestaltTrigger
-		t, start = decodeRecord[workflow.GestaltTrigger](&l.decoder, id, n, p)
+		t, start = decode.DecodeRecord[workflow.GestaltTrigger](&l.Decoder, id, n, p)
 		translated, found = t.Workflow(id)
 	case keys.Schedules:
 		var s workflow.GestaltSchedule
-		s, start = decodeRecord[workflow.GestaltSchedule](&l.decoder, id, n, p)
+		s, start = decode.DecodeRecord[workflow.GestaltSchedule](&l.Decoder, id, n, p)
 		translated, found = s.Workflow(id)
 	default:
-		w, start = decodeRecord[workflow.Workflow](&l.decoder, id, n, p)
+		w, start = decode.DecodeRecord[workflow.Workflow](&l.Decoder, id, n, p)
 		return w, w.Validate(), start
 	}
 	return *translated, append(found, translated.Validate()...), start

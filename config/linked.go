@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/agentruntime/agentruntime/config/internal/decode"
 	"github.com/agentruntime/agentruntime/config/internal/record"
 	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/diag"
@@ -13,7 +14,7 @@ import (
 // surfaces are the protocols with a section below server.
 var surfaces = []string{settings.SurfaceA2A, settings.SurfaceAgentRuns, settings.SurfaceNative, settings.SurfaceOpenAI, settings.SurfaceAGUI, settings.SurfaceAISDK, settings.SurfaceMCP, settings.SurfaceConsole}
 
-// recordOf describes a struct type without the parts that this program lacks.
+// RecordOf describes a struct type without the parts that this program lacks.
 func (k *Kinds) recordOf(t reflect.Type) *record.Type {
 	r := record.Of(t)
 	switch {
@@ -32,7 +33,7 @@ func (k *Kinds) checkDriver(s *settings.Store) diag.List {
 	if k.Stores == nil || slices.Contains(k.Stores, s.Kind()) {
 		return nil
 	}
-	return diag.List{diag.New(diag.InvalidValue, "driver", "driver is %q, but this program was built without it", clip.Text(s.Kind())).WithHint("%s", listLinked(k.Stores))}
+	return diag.List{diag.New(diag.InvalidValue, "driver", "driver is %q, but this program was built without it", clip.Text(s.Kind())).WithHint("%s", decode.ListLinked(k.Stores))}
 }
 
 // switchOffSurfaces disables the protocols that the program was built without: they are enabled by

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/agentruntime/agentruntime/config/internal/decode"
 	"github.com/agentruntime/agentruntime/config/internal/expand"
 	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/overlay"
@@ -94,7 +95,7 @@ func parse(sources []Source, opts Options, left budget, known map[string]expand.
 // loader reads the documents of a configuration, merges them with their patches, and decodes their
 // registries.
 type loader struct {
-	decoder
+	decode.Decoder
 
 	file  *File
 	kinds Kinds
@@ -107,14 +108,14 @@ type loader struct {
 
 func newLoader(opts Options, left budget, known map[string]expand.Included) *loader {
 	f := &File{tree: tree.Tree{Origins: overlay.NewOrigins()}, options: opts}
-	return &loader{decoder: newDecoder(&f.tree, opts, left, known), file: f, kinds: opts.Kinds, overlaid: left.overlaid}
+	return &loader{Decoder: newDecoder(&f.tree, opts, left, known), file: f, kinds: opts.Kinds, overlaid: left.overlaid}
 }
 
 // newDecoder returns a decoder of a tree.
-func newDecoder(t *tree.Tree, opts Options, left budget, known map[string]expand.Included) decoder {
-	return decoder{
-		tree: t, strict: opts.RequireVariables, recordOf: opts.Kinds.recordOf, surfaces: opts.Kinds.Surfaces,
-		expander: expand.Expander{Lookup: opts.lookupFunc(), Left: left.expanded, Unread: left.unread, Files: maps.Clone(known)},
+func newDecoder(t *tree.Tree, opts Options, left budget, known map[string]expand.Included) decode.Decoder {
+	return decode.Decoder{
+		Tree: t, Strict: opts.RequireVariables, RecordOf: opts.Kinds.recordOf, Surfaces: opts.Kinds.Surfaces,
+		Expander: expand.Expander{Lookup: opts.lookupFunc(), Left: left.expanded, Unread: left.unread, Files: maps.Clone(known)},
 	}
 }
 
@@ -128,8 +129,8 @@ func (l *loader) parse(sources []Source) (*File, diag.List) {
 		}
 		f.tree.Documents = append(f.tree.Documents, doc)
 		found, ok := yamltree.Parse(&doc.Document, i, keys.NounOf)
-		l.addAll(doc, found)
-		if !ok || !l.checkVersion(doc) {
+		l.AddAll(doc, found)
+		if !ok || !l.CheckVersion(doc) {
 			doc.Root = nil
 		}
 		if doc.Root == nil || found.HasErrors() {
@@ -146,15 +147,15 @@ func (l *loader) parse(sources []Source) (*File, diag.List) {
 	l.warnWorkspaceTools()
 	l.decodeSchedules()
 	l.decodeWorkflows()
-	list := l.found
+	list := l.Found
 	for _, doc := range f.tree.Documents {
 		list = append(list, doc.OmittedFindings()...)
 		f.Partial = f.Partial || doc.HasTooManyErrors()
 	}
-	f.included, f.looked = l.expander.Files, l.expander.Looked
+	f.included, f.looked = l.Expander.Files, l.Expander.Looked
 	f.readEdited = sync.OnceValue(f.newEdited)
-	f.budget = budget{l.expander.Left, l.expander.Unread, l.overlaid}
-	for name := range l.expander.Files {
+	f.budget = budget{l.Expander.Left, l.Expander.Unread, l.overlaid}
+	for name := range l.Expander.Files {
 		f.tree.AddReferredFile(name)
 	}
 	for i := range list {
@@ -171,39 +172,39 @@ func (l *loader) parse(sources []Source) (*File, diag.List) {
 // mergeDocuments merges all files and returns the root.
 func (l *loader) mergeDocuments() *yamltree.Node {
 	m := overlay.NewTree()
-	for _, doc := range l.tree.Documents {
+	for _, doc := range l.Tree.Documents {
 		for key, value := range doc.Root.Pairs {
 			switch name := key.Text; {
 			case keys.RegistryNamed(name) != nil:
-				if l.isMapping(key, value) {
+				if l.IsMapping(key, value) {
 					if name == keys.Workflows {
 						value = l.ungroupWorkflows(value)
 					}
 					m.MergeRegistry(m.Root, key, value)
 				}
 			case name == "defaults" || keys.SettingNamed(name) != nil:
-				if l.isMapping(key, value) {
+				if l.IsMapping(key, value) {
 					m.MergeFields(key, value, isMergedByKey)
 				}
 			case name == "remote_agents":
 				if value.Kind == yamltree.Sequence {
 					m.AppendList(key, value)
 				} else if value.Kind != yamltree.Null {
-					l.wrongTop(key, value, "a list")
+					l.WrongTop(key, value, "a list")
 				}
 			case keys.IsExtension(name):
-				l.hideSecrets(value, false)
+				l.HideSecrets(value, false)
 			case name == keys.Patches:
-				if l.isMapping(key, value) {
+				if l.IsMapping(key, value) {
 					l.readPatches(key, value)
 					m.MergeFields(key, value, isAnyField) // so that their paths can be located
 				}
 			case name != "version":
-				l.unknownTop(key, value)
+				l.UnknownTop(key, value)
 			}
 		}
 	}
-	l.file.Partial = l.file.Partial || l.partial
+	l.file.Partial = l.file.Partial || l.Partial
 	l.applyPatches(m)
 	l.file.declared = m.CopyDeclared()
 	l.extendAgents(m)

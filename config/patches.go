@@ -3,6 +3,7 @@ package config
 import (
 	"slices"
 
+	"github.com/agentruntime/agentruntime/config/internal/decode"
 	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/overlay"
 	"github.com/agentruntime/agentruntime/config/internal/secret"
@@ -34,9 +35,9 @@ func (l *loader) readPatches(key, value *yamltree.Node) {
 		case slices.Contains(keys.Patchable, name):
 			l.readRegistryPatches(name, value, p, all)
 		case keys.IsExtension(name):
-			l.hideSecrets(value, false)
+			l.HideSecrets(value, false)
 		default:
-			l.unknownPatches(key, value, p)
+			l.UnknownPatches(key, value, p)
 		}
 	}
 }
@@ -48,21 +49,21 @@ func (l *loader) readRegistryPatches(registry string, value *yamltree.Node, p *t
 	}
 	if value.Kind != yamltree.Mapping {
 		l.file.Partial = true
-		l.addDiagnostic(diag.InvalidValue, p, value, "%s must be a mapping, not %s", p.Label(), value.Describe(false)).
-			setHint("write each patch under the id of its entry")
-		l.hideSecrets(value, false)
+		l.AddDiagnostic(diag.InvalidValue, p, value, "%s must be a mapping, not %s", p.Label(), value.Describe(false)).
+			SetHint("write each patch under the id of its entry")
+		l.HideSecrets(value, false)
 		return
 	}
 	for key, value := range value.Pairs {
 		at := p.Field(key.Text, key)
 		switch {
 		case value.Kind == yamltree.Null && value.Text == "":
-			l.addDiagnostic(diag.InvalidValue, at, value, "the patch of %s has no fields", clip.Text(key.Text)).
-				setHint("write null to remove the entry")
+			l.AddDiagnostic(diag.InvalidValue, at, value, "the patch of %s has no fields", clip.Text(key.Text)).
+				SetHint("write null to remove the entry")
 			continue
 		case value.Kind != yamltree.Mapping && value.Kind != yamltree.Null:
-			l.addDiagnostic(diag.InvalidValue, at, value, "%s must be a mapping, not %s", at.Label(), value.Describe(false))
-			l.hideSecrets(value, secret.IsHiddenName(key.Text))
+			l.AddDiagnostic(diag.InvalidValue, at, value, "%s must be a mapping, not %s", at.Label(), value.Describe(false))
+			l.HideSecrets(value, secret.IsHiddenName(key.Text))
 			continue
 		}
 		mayWiden := l.readAllowWidening(value, at) || all
@@ -77,10 +78,10 @@ func (l *loader) readAllowWidening(n *yamltree.Node, p *tree.Place) bool {
 		return false
 	}
 	if value.Kind != yamltree.Bool {
-		l.addDiagnostic(diag.InvalidValue, p.Field(keys.AllowWidening, key), value, "%s must be true or false, not %s", keys.AllowWidening, value.Describe(false))
+		l.AddDiagnostic(diag.InvalidValue, p.Field(keys.AllowWidening, key), value, "%s must be true or false, not %s", keys.AllowWidening, value.Describe(false))
 		return false
 	}
-	return lowerBool(value.Text) == "true"
+	return decode.LowerBool(value.Text) == "true"
 }
 
 // applyPatches merges the patches into the entries of the merged files.
@@ -101,13 +102,13 @@ func (l *loader) applyPatches(m *overlay.Tree) {
 		}
 		l.file.patched = append(l.file.patched, *p)
 		if p.value.Kind == yamltree.Null {
-			l.hideSecrets(target, false)
+			l.HideSecrets(target, false)
 			m.RemoveEntry(registry, p.id)
-			l.tree.Origins.SetCleared(registry, p.id, overlay.Clearing{Key: p.key, Value: p.value, Origin: overlay.Origin{Patched: true}})
+			l.Tree.Origins.SetCleared(registry, p.id, overlay.Clearing{Key: p.key, Value: p.value, Origin: overlay.Origin{Patched: true}})
 			continue
 		}
 		o := l.newOverlayMerger(overlay.Origin{Patched: true})
-		o.Replaced = func(key, value *yamltree.Node) { l.hideSecrets(value, secret.IsHiddenName(key.Text)) }
+		o.Replaced = func(key, value *yamltree.Node) { l.HideSecrets(value, secret.IsHiddenName(key.Text)) }
 		merged := o.MergeInto(target, p.value, nil)
 		if l.overlaid < 0 {
 			l.reportOverlaid(p.place, p.key)
@@ -119,7 +120,7 @@ func (l *loader) applyPatches(m *overlay.Tree) {
 
 // reportUnmatched reports a patch for an entry that does not exist.
 func (l *loader) reportUnmatched(p *patch, registry *yamltree.Node) {
-	l.hideSecrets(p.value, false)
+	l.HideSecrets(p.value, false)
 	if l.file.Partial {
 		return
 	}
@@ -131,15 +132,15 @@ func (l *loader) reportUnmatched(p *patch, registry *yamltree.Node) {
 	if found.Hint == "" {
 		found = found.WithHint("patches change entries that exist; define it under %s", p.registry)
 	}
-	l.addFinding(found, p.key)
+	l.AddFinding(found, p.key)
 }
 
 func (l *loader) newOverlayMerger(by overlay.Origin) *overlay.Merger {
-	return &overlay.Merger{Origins: &l.tree.Origins, By: by, Left: &l.overlaid}
+	return &overlay.Merger{Origins: &l.Tree.Origins, By: by, Left: &l.overlaid}
 }
 
 // reportOverlaid reports that merged entries exceed the limit.
 func (l *loader) reportOverlaid(p *tree.Place, n *yamltree.Node) {
 	l.file.Partial = true
-	l.addDiagnostic(diag.InvalidValue, p, n, "the configuration has more than %d fields after patches and extends are applied", overlay.MaxFields)
+	l.AddDiagnostic(diag.InvalidValue, p, n, "the configuration has more than %d fields after patches and extends are applied", overlay.MaxFields)
 }

@@ -22,19 +22,19 @@ func ParseRecord[T any](source Source, opts Options) (value T, f *File, found di
 	doc := &tree.SourceFile{Document: yamltree.Document{Name: source.Name, Data: bytes.TrimPrefix(source.Data, []byte("\ufeff"))}, Dir: filepath.Dir(source.Name)}
 	f.tree.Documents = []*tree.SourceFile{doc}
 	list, ok := yamltree.Parse(&doc.Document, 0, keys.NounOf)
-	d.addAll(doc, list)
+	d.AddAll(doc, list)
 	if !ok || doc.Root == nil {
-		if len(d.found) == 0 {
-			d.found = append(d.found, doc.FaultAt(0, 0, "the file is empty"))
+		if len(d.Found) == 0 {
+			d.Found = append(d.Found, doc.FaultAt(0, 0, "the file is empty"))
 		}
 		f.tree.Root = &yamltree.Node{Kind: yamltree.Mapping}
-		return value, f, d.found
+		return value, f, d.Found
 	}
 	f.tree.Root = doc.Root
 	v := reflect.ValueOf(&value)
-	d.decodeFields(record.Of(v.Type().Elem()), f.tree.Root, v.Elem(), nil, "")
+	d.DecodeFields(record.Of(v.Type().Elem()), f.tree.Root, v.Elem(), nil, "")
 	if validator, ok := v.Interface().(Validator); ok {
-		d.addValidationFindings(0, nil, f.tree.Root, validator.Validate())
+		d.AddValidationFindings(0, nil, f.tree.Root, validator.Validate())
 	}
-	return value, f, append(d.found, doc.OmittedFindings()...)
+	return value, f, append(d.Found, doc.OmittedFindings()...)
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"reflect"
 
+	"github.com/agentruntime/agentruntime/config/internal/decode"
 	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/record"
 	"github.com/agentruntime/agentruntime/config/internal/secret"
@@ -17,7 +18,7 @@ import (
 // eachEntry calls yield for each entry of a registry, after checking its id. sound
 // reports whether the id is valid.
 func (l *loader) eachEntry(name string, yield func(id string, n *yamltree.Node, p *tree.Place, sound bool)) {
-	key, value := l.tree.Root.FindField(name)
+	key, value := l.Tree.Root.FindField(name)
 	if value == nil {
 		return
 	}
@@ -25,7 +26,7 @@ func (l *loader) eachEntry(name string, yield func(id string, n *yamltree.Node, 
 	top := tree.TopField(name, key)
 	outdented := l.findOutdented(value, top)
 	for key, value := range value.Pairs {
-		if l.tree.Documents[key.Document].HasTooManyErrors() || outdented[key] {
+		if l.Tree.Documents[key.Document].HasTooManyErrors() || outdented[key] {
 			continue
 		}
 		p := top.Field(key.Text, key)
@@ -34,7 +35,7 @@ func (l *loader) eachEntry(name string, yield func(id string, n *yamltree.Node, 
 			found = spec.CheckToolID(p.Path(), key.Text)
 		}
 		for _, one := range found {
-			l.addFinding(one, key)
+			l.AddFinding(one, key)
 		}
 		yield(key.Text, value, p, len(found) == 0)
 	}
@@ -55,15 +56,15 @@ func (l *loader) findOutdented(registry *yamltree.Node, top *tree.Place) map[*ya
 			entry = nil
 			continue
 		case !reported:
-			l.addDiagnostic(diag.InvalidValue, top.Field(key.Text, key), key, "%s is next to %s, not below it", clip.Text(key.Text), clip.Text(entry.Text)).
-				setHint("indent it, and the fields after it, further than " + clip.Text(entry.Text))
+			l.AddDiagnostic(diag.InvalidValue, top.Field(key.Text, key), key, "%s is next to %s, not below it", clip.Text(key.Text), clip.Text(entry.Text)).
+				SetHint("indent it, and the fields after it, further than " + clip.Text(entry.Text))
 			reported, l.file.Partial = true, true
 		}
 		if found == nil {
 			found = map[*yamltree.Node]bool{}
 		}
 		found[entry], found[key] = true, true
-		l.hideSecrets(value, secret.IsHiddenName(key.Text))
+		l.HideSecrets(value, secret.IsHiddenName(key.Text))
 	}
 	return found
 }
@@ -80,14 +81,14 @@ func decodeKinds[S, T any](l *loader, name string, kinds []spec.Kind[S, T]) []En
 	var list []Entry[spec.Kind[S, T]]
 	known := record.KindsOf(kinds)
 	l.eachEntry(name, func(id string, n *yamltree.Node, p *tree.Place, sound bool) {
-		entry := Entry[spec.Kind[S, T]]{ID: id, Dir: l.tree.DirOf(n)}
-		before := l.countErrors()
-		if i, ok := l.findKind(n, p, known); ok {
+		entry := Entry[spec.Kind[S, T]]{ID: id, Dir: l.Tree.DirOf(n)}
+		before := l.CountErrors()
+		if i, ok := l.FindKind(n, p, known); ok {
 			entry.Kind = kinds[i]
 			entry.Config = kinds[i].NewConfig()
 			l.decodeComponent(id, n, p, entry.Config)
 		}
-		entry.Broken = !sound || entry.Config == nil || l.countErrors() > before
+		entry.Broken = !sound || entry.Config == nil || l.CountErrors() > before
 		list = append(list, entry)
 	})
 	return list
@@ -97,34 +98,34 @@ func decodeKinds[S, T any](l *loader, name string, kinds []spec.Kind[S, T]) []En
 func (l *loader) decodeComponent(id string, n *yamltree.Node, p *tree.Place, config any) {
 	v := reflect.ValueOf(config)
 	if v.Kind() != reflect.Pointer || v.IsNil() || record.ShapeOf(v.Type().Elem()) != record.RecordShape {
-		l.addDiagnostic(diag.InvalidValue, p, n, "%s cannot be set in a file (its type %T is not supported)", p.Label(), config)
+		l.AddDiagnostic(diag.InvalidValue, p, n, "%s cannot be set in a file (its type %T is not supported)", p.Label(), config)
 		return
 	}
-	start := len(l.found)
+	start := len(l.Found)
 	r := record.Of(v.Type().Elem())
 	if r.ID != nil {
 		v.Elem().FieldByIndex(r.ID).SetString(id)
 	}
-	l.decodeFields(r, n, v.Elem(), p, "type")
+	l.DecodeFields(r, n, v.Elem(), p, "type")
 	if validator, ok := config.(Validator); ok {
-		l.addValidationFindings(start, p, n, validator.Validate())
+		l.AddValidationFindings(start, p, n, validator.Validate())
 	}
 }
 
 func (l *loader) decodeModels() {
 	l.eachEntry("models", func(id string, n *yamltree.Node, p *tree.Place, _ bool) {
-		m, start := decodeRecord[spec.Model](&l.decoder, id, n, p)
-		l.addValidationFindings(start, p, n, m.Validate())
+		m, start := decode.DecodeRecord[spec.Model](&l.Decoder, id, n, p)
+		l.AddValidationFindings(start, p, n, m.Validate())
 		l.file.Models = append(l.file.Models, m)
 	})
-	_, models := l.tree.Root.FindField("models")
+	_, models := l.Tree.Root.FindField("models")
 	first := make(map[string]*yamltree.Node, len(l.file.Models))
 	for key := range models.Pairs {
 		first[key.Text] = key
 	}
 	l.eachEntry("model_pools", func(id string, n *yamltree.Node, p *tree.Place, _ bool) {
-		pool, start := decodeRecord[spec.Pool](&l.decoder, id, n, p)
-		l.addValidationFindings(start, p, n, pool.Validate())
+		pool, start := decode.DecodeRecord[spec.Pool](&l.Decoder, id, n, p)
+		l.AddValidationFindings(start, p, n, pool.Validate())
 		if other := first[id]; other != nil {
 			found := diag.New(diag.DuplicateID, p.Path(), "%q is the id of a model and of a model pool", clip.Text(id)).
 				WithHint("models and model pools share one namespace; rename one of them")
@@ -136,12 +137,12 @@ func (l *loader) decodeModels() {
 
 // reportDuplicate reports a second definition; the first one in the files is the original.
 func (l *loader) reportDuplicate(found diag.Diagnostic, n, first *yamltree.Node, path, message string) {
-	found.Related = []diag.Related{{Message: message, Path: path, Span: l.tree.Documents[first.Document].SpanOfNode(first)}}
-	l.addFinding(found, n)
+	found.Related = []diag.Related{{Message: message, Path: path, Span: l.Tree.Documents[first.Document].SpanOfNode(first)}}
+	l.AddFinding(found, n)
 }
 
 func (l *loader) remoteAgents() {
-	key, value := l.tree.Root.FindField("remote_agents")
+	key, value := l.Tree.Root.FindField("remote_agents")
 	if value == nil {
 		return
 	}
@@ -149,9 +150,9 @@ func (l *loader) remoteAgents() {
 	seen := map[string]*tree.Place{}
 	for i, n := range value.Children {
 		p := top.Element(i)
-		before := l.countErrors()
-		source, start := decodeRecord[spec.RemoteSource](&l.decoder, "", n, p)
-		l.addValidationFindings(start, p, n, source.Validate())
+		before := l.CountErrors()
+		source, start := decode.DecodeRecord[spec.RemoteSource](&l.Decoder, "", n, p)
+		l.AddValidationFindings(start, p, n, source.Validate())
 		nameKey, name := n.FindField("name")
 		if name != nil && source.Name != "" {
 			at := p.Field("name", nameKey)
@@ -163,7 +164,7 @@ func (l *loader) remoteAgents() {
 				seen[source.Name] = at
 			}
 		}
-		if l.countErrors() > before {
+		if l.CountErrors() > before {
 			if l.file.BrokenSources == nil {
 				l.file.BrokenSources = map[int]bool{}
 			}
@@ -177,19 +178,19 @@ func (l *loader) remoteAgents() {
 // decodeAgents decodes the defaults and the agents. An inherited value is checked with the agent,
 // but reported only at the defaults.
 func (l *loader) decodeAgents() {
-	key, value := l.tree.Root.FindField("defaults")
+	key, value := l.Tree.Root.FindField("defaults")
 	inherited := map[string]bool{}
 	if value != nil {
 		p := tree.TopField("defaults", key)
-		defaults, start := decodeRecord[spec.Defaults](&l.decoder, "", value, p)
-		l.addValidationFindings(start, p, value, append(withoutAgents(defaults.Validate()), checkForm(defaults.OutputSchema)...))
+		defaults, start := decode.DecodeRecord[spec.Defaults](&l.Decoder, "", value, p)
+		l.AddValidationFindings(start, p, value, append(withoutAgents(defaults.Validate()), checkForm(defaults.OutputSchema)...))
 		l.file.Defaults = &defaults
 		for key := range value.Pairs {
 			inherited[key.Text] = true
 		}
 	}
 	l.eachEntry("agents", func(id string, n *yamltree.Node, p *tree.Place, _ bool) {
-		entry, start := decodeRecord[keys.Agent](&l.decoder, id, n, p)
+		entry, start := decode.DecodeRecord[keys.Agent](&l.Decoder, id, n, p)
 		agent := entry.Agent
 		l.file.Agents = append(l.file.Agents, &agent)
 		merged, origin := l.file.Defaults.Apply(&agent)
@@ -203,9 +204,9 @@ func (l *loader) decodeAgents() {
 			}
 			found = append(found, one.ForAgent(id))
 		}
-		l.addValidationFindings(start, p, n, found)
-		for i := start; i < len(l.found); i++ {
-			l.found[i].Agent = id
+		l.AddValidationFindings(start, p, n, found)
+		for i := start; i < len(l.Found); i++ {
+			l.Found[i].Agent = id
 		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/config/internal/decode"
 	"github.com/agentruntime/agentruntime/config/internal/expand"
 	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/record"
@@ -34,28 +35,28 @@ const (
 
 // decodeSettings decodes the process-wide records.
 func (l *loader) decodeSettings() {
-	l.file.Store = decodeSetting(&l.decoder, "store", l.checkStore)
-	l.file.Revisions = decodeSetting(&l.decoder, "revisions", (*settings.Revisions).Validate)
-	if _, value := l.tree.Root.FindField(keys.Tenants); value != nil && value.Kind == yamltree.Mapping {
-		l.file.TenantRules = new(decodeSetting(&l.decoder, keys.Tenants, (*spec.Tenants).Validate))
+	l.file.Store = decodeSetting(&l.Decoder, "store", l.checkStore)
+	l.file.Revisions = decodeSetting(&l.Decoder, "revisions", (*settings.Revisions).Validate)
+	if _, value := l.Tree.Root.FindField(keys.Tenants); value != nil && value.Kind == yamltree.Mapping {
+		l.file.TenantRules = new(decodeSetting(&l.Decoder, keys.Tenants, (*spec.Tenants).Validate))
 	}
-	l.file.Turns = decodeSetting(&l.decoder, "turns", (*settings.Turns).Validate)
-	l.file.Workspaces = decodeSetting(&l.decoder, "workspaces", (*settings.Workspaces).Validate)
-	l.file.Server = decodeSetting(&l.decoder, "server", l.checkServer)
+	l.file.Turns = decodeSetting(&l.Decoder, "turns", (*settings.Turns).Validate)
+	l.file.Workspaces = decodeSetting(&l.Decoder, "workspaces", (*settings.Workspaces).Validate)
+	l.file.Server = decodeSetting(&l.Decoder, "server", l.checkServer)
 	l.kinds.switchOffSurfaces(&l.file.Server)
 	l.checkDescriptions()
 	l.noteNoRetry()
 	l.storePaths()
 }
 
-func decodeSetting[T any](d *decoder, name string, validate func(*T) diag.List) (record T) {
-	key, value := d.tree.Root.FindField(name)
+func decodeSetting[T any](d *decode.Decoder, name string, validate func(*T) diag.List) (record T) {
+	key, value := d.Tree.Root.FindField(name)
 	if value == nil || value.Kind == yamltree.Null {
 		return record
 	}
 	p := tree.TopField(name, key)
-	record, start := decodeRecord[T](d, "", value, p)
-	d.addValidationFindings(start, p, value, validate(&record))
+	record, start := decode.DecodeRecord[T](d, "", value, p)
+	d.AddValidationFindings(start, p, value, validate(&record))
 	return record
 }
 
@@ -66,8 +67,8 @@ func (l *loader) checkStore(s *settings.Store) diag.List {
 		return nil
 	}
 	list := slices.DeleteFunc(s.Validate(), func(one diag.Diagnostic) bool { return one.Path == "driver" })
-	_, store := l.tree.Root.FindField("store")
-	if _, dsn := store.FindField("dsn"); s.DSN == "" && s.Kind() == settings.StoreSQLite && dsn != nil && dsn.Kind != yamltree.Null && !l.tree.Meant["store.dsn"] {
+	_, store := l.Tree.Root.FindField("store")
+	if _, dsn := store.FindField("dsn"); s.DSN == "" && s.Kind() == settings.StoreSQLite && dsn != nil && dsn.Kind != yamltree.Null && !l.Tree.Meant["store.dsn"] {
 		list = append(list, diag.New(diag.InvalidValue, "dsn", "dsn is empty; it must be the path of a file").
 			WithHint("leave dsn out for runtime.db in data_dir"))
 	}
@@ -76,9 +77,9 @@ func (l *loader) checkStore(s *settings.Store) diag.List {
 
 // isDriverUnknown reports whether a driver is given that does not exist.
 func (l *loader) isDriverUnknown(s *settings.Store) bool {
-	_, store := l.tree.Root.FindField("store")
+	_, store := l.Tree.Root.FindField("store")
 	_, driver := store.FindField("driver")
-	return s.Driver == "" && driver != nil && driver.Kind != yamltree.Null || l.tree.Meant["store.driver"]
+	return s.Driver == "" && driver != nil && driver.Kind != yamltree.Null || l.Tree.Meant["store.driver"]
 }
 
 // checkServer checks the server and that the agents it names exist.
@@ -102,7 +103,7 @@ func (l *loader) checkServer(s *settings.Server) diag.List {
 // checkDescriptions warns of agents without a description in the cards and lists that the
 // server publishes.
 func (l *loader) checkDescriptions() {
-	_, server := l.tree.Root.FindField("server")
+	_, server := l.Tree.Root.FindField("server")
 	s := &l.file.Server
 	answers := s.Listen != settings.ListenNone || s.A2A.GRPCListen != ""
 	if server == nil || server.Kind != yamltree.Mapping || !answers || !s.A2A.On() && !s.AgentRuns.On() {
@@ -115,13 +116,13 @@ func (l *loader) checkDescriptions() {
 		}
 	}
 	for _, one := range found.LimitAlike(diag.NoDescription) {
-		l.addAt(one, server)
+		l.AddAt(one, server)
 	}
 }
 
 // noteNoRetry adds a single note if no agent retries model calls and at least one uses a vendor.
 func (l *loader) noteNoRetry() {
-	_, agents := l.tree.Root.FindField("agents")
+	_, agents := l.Tree.Root.FindField("agents")
 	if !slices.ContainsFunc(l.file.Providers, hasVendor) || agents == nil || l.file.Defaults != nil && l.file.Defaults.Sections[retrySection] != nil {
 		return
 	}
@@ -133,7 +134,7 @@ func (l *loader) noteNoRetry() {
 		asking = asking || agent.Local()
 	}
 	if asking {
-		l.addAt(diag.New(diag.NoRetry, "agents", "no agent repeats model calls that fail, so one 429 fails a turn").
+		l.AddAt(diag.New(diag.NoRetry, "agents", "no agent repeats model calls that fail, so one 429 fails a turn").
 			WithHint("add sections: {retry: {}} to defaults"), agents)
 	}
 }
@@ -158,29 +159,29 @@ func (l *loader) storePaths() {
 	s := &l.file.Store
 	unknown := l.isDriverUnknown(s) // then the DSN may contain a password
 	s.Driver = s.Kind()
-	if s.DataDir == "" && len(l.tree.Documents) > 0 {
-		s.DataDir = filepath.Join(l.tree.Documents[0].Dir, dataDir)
+	if s.DataDir == "" && len(l.Tree.Documents) > 0 {
+		s.DataDir = filepath.Join(l.Tree.Documents[0].Dir, dataDir)
 	}
-	if w := &l.file.Workspaces; w.Dir == "" && len(l.tree.Documents) > 0 {
-		w.Dir = filepath.Join(l.tree.Documents[0].Dir, dataDir, workspacesDir)
+	if w := &l.file.Workspaces; w.Dir == "" && len(l.Tree.Documents) > 0 {
+		w.Dir = filepath.Join(l.Tree.Documents[0].Dir, dataDir, workspacesDir)
 	}
 	file := s.Driver == settings.StoreSQLite && !unknown && !strings.Contains(s.DSN, "://") && !s.NamesDatabase()
-	_, store := l.tree.Root.FindField("store")
+	_, store := l.Tree.Root.FindField("store")
 	_, dsn := store.FindField("dsn")
 	switch {
 	case s.DSN == "" && file:
 		s.DSN = filepath.Join(s.DataDir, storeFile)
 	case s.DSN == "":
 	case file:
-		s.DSN = expand.RelativeTo(l.tree.Documents[dsn.Document].Dir, s.DSN)
+		s.DSN = expand.RelativeTo(l.Tree.Documents[dsn.Document].Dir, s.DSN)
 	default:
-		l.tree.Redactor.AddSecret(s.DSN)
+		l.Tree.Redactor.AddSecret(s.DSN)
 		for _, password := range secret.PasswordsOf(s.DSN) {
-			l.tree.Redactor.AddSecret(password)
+			l.Tree.Redactor.AddSecret(password)
 		}
-		l.addSecret(dsn)
+		l.AddSecret(dsn)
 		if at := secret.KeyPassword.FindStringSubmatch(dsn.Text); at != nil && secret.LiteralOf(at[1]) != "" {
-			l.reportPlainSecret(dsn, tree.TopField("store", nil).Field("dsn", nil))
+			l.ReportPlainSecret(dsn, tree.TopField("store", nil).Field("dsn", nil))
 		}
 	}
 }
@@ -188,10 +189,10 @@ func (l *loader) storePaths() {
 // decodeSchedules decodes the schedules, which refer to agents.
 func (l *loader) decodeSchedules() {
 	l.eachEntry("schedules", func(id string, n *yamltree.Node, p *tree.Place, _ bool) {
-		s, start := decodeRecord[settings.Schedule](&l.decoder, id, n, p)
+		s, start := decode.DecodeRecord[settings.Schedule](&l.Decoder, id, n, p)
 		found := append(s.Validate(), workflow.CheckTimes(s.Cron, s.TimeZone)...)
 		found = append(found, l.file.checkAgent("agent", s.Agent)...)
-		l.addValidationFindings(start, p, n, found)
+		l.AddValidationFindings(start, p, n, found)
 		l.file.Schedules = append(l.file.Schedules, s)
 	})
 }

@@ -87,7 +87,7 @@ func (d *overlayChecker) checkCount(root *yamltree.Node, l *overlayLimit) bool {
 	}
 	if n > l.most {
 		d.refuse(at, key, "have more than %d %s, and this one has %d", l.most, l.noun, n).
-			setHint("the configuration sets the limit under tenants.may." + l.setting)
+			SetHint("the configuration sets the limit under tenants.may." + l.setting)
 	}
 	return n <= l.most
 }

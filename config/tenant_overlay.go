@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/config/internal/decode"
 	"github.com/agentruntime/agentruntime/config/internal/expand"
 	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/overlay"
@@ -43,7 +44,7 @@ func (o *TenantOverlay) HasWorkflows() bool {
 // that the configuration allows. It does not report findings of resolving: whether agents may use
 // more than the configuration permits.
 func ParseTenantOverlay(base *TenantBase, source Source) (*TenantOverlay, diag.List) {
-	d := &overlayChecker{decoder: decoder{tree: &tree.Tree{Origins: overlay.NewOrigins()}}, base: base}
+	d := &overlayChecker{Decoder: decode.Decoder{Tree: &tree.Tree{Origins: overlay.NewOrigins()}}, base: base}
 	o := &TenantOverlay{Removed: map[string][]string{}}
 	if found := base.checkOutline(source.Data); found != nil {
 		return o, found
@@ -52,9 +53,9 @@ func ParseTenantOverlay(base *TenantBase, source Source) (*TenantOverlay, diag.L
 	if root != nil && d.checkCounts(root) {
 		d.checkTop(o, root)
 	}
-	if d.found.HasErrors() {
-		d.found.Sort([]string{source.Name})
-		return o, d.found
+	if d.Found.HasErrors() {
+		d.Found.Sort([]string{source.Name})
+		return o, d.Found
 	}
 	agents := base.reachedBy(o.Agents)
 	o.Agents = slices.DeleteFunc(agents, func(id string) bool { return slices.Contains(o.Removed[keys.Agents], id) })
@@ -90,12 +91,12 @@ func ParseTenantOverlay(base *TenantBase, source Source) (*TenantOverlay, diag.L
 // EncodeTenantOverlay returns the overlay in a file as JSON for a server, which checks it against
 // its own configuration; references in texts stay. The diagnostics concern the file alone.
 func EncodeTenantOverlay(source Source) (json.RawMessage, diag.List) {
-	d := &overlayChecker{decoder: decoder{tree: &tree.Tree{Origins: overlay.NewOrigins()}}}
+	d := &overlayChecker{Decoder: decode.Decoder{Tree: &tree.Tree{Origins: overlay.NewOrigins()}}}
 	root := d.readOverlay(source)
-	if root == nil || d.found.HasErrors() {
-		return nil, d.found
+	if root == nil || d.Found.HasErrors() {
+		return nil, d.Found
 	}
-	return d.encodeAsWritten(root), d.found
+	return d.EncodeAsWritten(root), d.Found
 }
 
 // PlainSecretFindings returns the diagnostics in an error of Document.
@@ -108,7 +109,7 @@ func PlainSecretFindings(err error) diag.List {
 
 // overlayChecker checks an overlay before any of it is used.
 type overlayChecker struct {
-	decoder
+	decode.Decoder
 
 	base *TenantBase
 	// keepsRefs is set inside workflows, where references have another meaning.
@@ -120,18 +121,18 @@ type overlayChecker struct {
 // readOverlay reads the text; it returns nil if unreadable.
 func (d *overlayChecker) readOverlay(source Source) *yamltree.Node {
 	doc := &tree.SourceFile{Document: yamltree.Document{Name: source.Name, Data: source.Data}, Dir: filepath.Dir(source.Name)}
-	d.tree.Documents = append(d.tree.Documents, doc)
+	d.Tree.Documents = append(d.Tree.Documents, doc)
 	found, ok := yamltree.Parse(&doc.Document, 0, keys.NounOf)
-	d.addAll(doc, found)
-	if !ok || found.HasErrors() || !d.checkVersion(doc) {
+	d.AddAll(doc, found)
+	if !ok || found.HasErrors() || !d.CheckVersion(doc) {
 		return nil
 	}
 	return doc.Root
 }
 
 // refuse reports something that overlays in general, or this one, may not do.
-func (d *overlayChecker) refuse(p *tree.Place, n *yamltree.Node, format string, args ...any) reported {
-	return d.addDiagnostic(diag.WidenedAccess, p, n, "the overlay of a tenant cannot "+format, args...)
+func (d *overlayChecker) refuse(p *tree.Place, n *yamltree.Node, format string, args ...any) decode.Reported {
+	return d.AddDiagnostic(diag.WidenedAccess, p, n, "the overlay of a tenant cannot "+format, args...)
 }
 
 func (d *overlayChecker) checkTop(o *TenantOverlay, root *yamltree.Node) {
@@ -155,11 +156,11 @@ func (d *overlayChecker) checkTop(o *TenantOverlay, root *yamltree.Node) {
 			d.checkWorkflows(o, value, p)
 		case value.Kind == yamltree.Null && slices.Contains(overlaySections, key.Text):
 		case slices.Contains(keys.Top(), key.Text) && !slices.Contains(overlaySections, key.Text):
-			d.refuse(p, key, "have %s", clip.Text(key.Text)).setHint("allowed are patches, agents, tools and workflows")
+			d.refuse(p, key, "have %s", clip.Text(key.Text)).SetHint("allowed are patches, agents, tools and workflows")
 		case slices.Contains(keys.Top(), key.Text):
-			d.wrongTop(key, value, "a mapping")
+			d.WrongTop(key, value, "a mapping")
 		default:
-			d.unknownTop(key, value)
+			d.UnknownTop(key, value)
 		}
 		d.keepsRefs = key.Text == keys.Workflows
 		d.checkReferences(value, p)
@@ -172,7 +173,7 @@ func (d *overlayChecker) checkPatches(o *TenantOverlay, patches *yamltree.Node, 
 		at := p.Field(key.Text, key)
 		switch {
 		case key.Text == keys.AllowWidening:
-			d.refuse(at, key, "allow itself to widen access").setHint("its rights are in tenants.may of the configuration")
+			d.refuse(at, key, "allow itself to widen access").SetHint("its rights are in tenants.may of the configuration")
 		case key.Text == keys.Agents && value.Kind == yamltree.Mapping:
 			for id, patch := range value.Pairs {
 				o.Agents = append(o.Agents, id.Text)
@@ -185,9 +186,9 @@ func (d *overlayChecker) checkPatches(o *TenantOverlay, patches *yamltree.Node, 
 		case key.Text == keys.Workflows && value.Kind == yamltree.Mapping:
 			d.checkWorkflowPatches(o, key, value, at)
 		case slices.Contains(keys.Patchable, key.Text) && value.Kind != yamltree.Null:
-			d.refuse(at, key, "patch %s", key.Text).setHint("allowed are patches of agents, tools and workflows")
+			d.refuse(at, key, "patch %s", key.Text).SetHint("allowed are patches of agents, tools and workflows")
 		case !slices.Contains(keys.Patchable, key.Text):
-			d.unknownPatches(key, value, at)
+			d.UnknownPatches(key, value, at)
 		}
 	}
 }
@@ -203,7 +204,7 @@ func (d *overlayChecker) checkPatch(o *TenantOverlay, registry string, id, patch
 		for key := range patch.Pairs {
 			if key.Text != "description" {
 				d.refuse(p.Field(key.Text, key), key, "change %s of a tool of the configuration", clip.Text(key.Text)).
-					setHint("it can change only the description, or add a separate tool")
+					SetHint("it can change only the description, or add a separate tool")
 			}
 		}
 	}
@@ -214,15 +215,15 @@ func (d *overlayChecker) checkAgent(agent *yamltree.Node, p *tree.Place) {
 		at := p.Field(key.Text, key)
 		switch {
 		case key.Text == keys.AllowWidening:
-			d.refuse(at, key, "allow itself to widen access").setHint("its rights are in tenants.may of the configuration")
+			d.refuse(at, key, "allow itself to widen access").SetHint("its rights are in tenants.may of the configuration")
 		case key.Text == keys.Extends && value.Kind == yamltree.String:
 			d.extended = append(d.extended, value.Text)
 		case key.Text == "system_prompt" && value.Kind == yamltree.Mapping:
-			d.refuse(at, value, "read files").setHint("write the prompt itself")
+			d.refuse(at, value, "read files").SetHint("write the prompt itself")
 		case key.Text == "sections":
 			d.checkSections(value, at)
 		case record.Of(keys.AgentType).ByName[key.Text] != nil && !access.OverlaysMaySet(key.Text):
-			d.refuse(at, key, "set %s", key.Text).setHint("an agent of the configuration that has it can be extended")
+			d.refuse(at, key, "set %s", key.Text).SetHint("an agent of the configuration that has it can be extended")
 		}
 	}
 }
@@ -230,7 +231,7 @@ func (d *overlayChecker) checkAgent(agent *yamltree.Node, p *tree.Place) {
 func (d *overlayChecker) checkSections(sections *yamltree.Node, p *tree.Place) {
 	for key := range sections.Pairs {
 		if key.Text != spec.PermissionSection && !d.base.Rights.MaySet(key.Text) {
-			d.refuse(p.Field(key.Text, key), key, "set the section %s", clip.Text(key.Text)).setHint("the configuration must allow it under tenants.may.sections")
+			d.refuse(p.Field(key.Text, key), key, "set the section %s", clip.Text(key.Text)).SetHint("the configuration must allow it under tenants.may.sections")
 		}
 	}
 }
@@ -249,7 +250,7 @@ var programFields = []string{"command", "env"}
 
 func (d *overlayChecker) checkTool(id, tool *yamltree.Node, p *tree.Place) {
 	if d.base.has(keys.Tools, id.Text) {
-		d.refuse(p, id, "replace a tool of the configuration").setHint("give it another id")
+		d.refuse(p, id, "replace a tool of the configuration").SetHint("give it another id")
 		return
 	}
 	_, typ := tool.FindField("type")
@@ -257,7 +258,7 @@ func (d *overlayChecker) checkTool(id, tool *yamltree.Node, p *tree.Place) {
 		return // reported when decoding
 	}
 	if !d.base.Rights.MayBring(typ.Text) {
-		d.refuse(p.Field("type", typ), typ, "bring a tool of kind %s", clip.Text(typ.Text)).setHint("the configuration must allow it under tenants.may.kinds")
+		d.refuse(p.Field("type", typ), typ, "bring a tool of kind %s", clip.Text(typ.Text)).SetHint("the configuration must allow it under tenants.may.kinds")
 		return
 	}
 	for key, value := range tool.Pairs {
@@ -266,7 +267,7 @@ func (d *overlayChecker) checkTool(id, tool *yamltree.Node, p *tree.Place) {
 		}
 		program := typ.Text == "mcp" && slices.Contains(programFields, key.Text) && d.base.Rights.MayBring("command")
 		if allowed, bounded := ownToolFields[typ.Text]; bounded && !program && !slices.Contains(allowed, key.Text) {
-			d.refuse(p.Field(key.Text, key), key, "set %s of a tool", clip.Text(key.Text)).setHint("")
+			d.refuse(p.Field(key.Text, key), key, "set %s of a tool", clip.Text(key.Text)).SetHint("")
 		}
 	}
 }
@@ -276,7 +277,7 @@ func (d *overlayChecker) checkAllowPrivate(list *yamltree.Node, p *tree.Place) {
 	for i, entry := range list.Children {
 		if entry.Kind == yamltree.String && !d.base.Rights.MayReach(entry.Text) {
 			d.refuse(p.Element(i), entry, "reach %s, which the configuration does not list", clip.Text(entry.Text)).
-				setHint("the configuration must allow it under tenants.may.allow_private")
+				SetHint("the configuration must allow it under tenants.may.allow_private")
 		}
 	}
 }
@@ -313,7 +314,7 @@ func (d *overlayChecker) checkReference(n *yamltree.Node, rest string, p *tree.P
 		name := rest[len("${"):]
 		if !strings.HasPrefix(name, "turn.") && !strings.HasPrefix(name, "tenant.") {
 			name, _, _ = strings.Cut(name, "}")
-			d.refuse(p, n, "refer to ${%s}, which belongs to the process", clip.Text(name)).setHint("write the value, ${turn.NAME} or ${tenant.NAME}, and $$ for a plain $")
+			d.refuse(p, n, "refer to ${%s}, which belongs to the process", clip.Text(name)).SetHint("write the value, ${turn.NAME} or ${tenant.NAME}, and $$ for a plain $")
 			return
 		}
 		at := expand.IndexReference(name, "${")

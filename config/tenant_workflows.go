@@ -15,16 +15,16 @@ func (d *overlayChecker) checkWorkflows(o *TenantOverlay, workflows *yamltree.No
 		at := p.Field(id.Text, id)
 		switch limit := d.base.Rights.Workflows.Limit(); {
 		case isWorkflowGroup(id.Text, w):
-			d.refuse(at, id, "group workflows").setHint("write each trigger or schedule under its id in workflows")
+			d.refuse(at, id, "group workflows").SetHint("write each trigger or schedule under its id in workflows")
 			continue
 		case limit == 0:
-			d.refuse(at, id, "bring workflows").setHint("the configuration must allow it under tenants.may.workflows")
+			d.refuse(at, id, "bring workflows").SetHint("the configuration must allow it under tenants.may.workflows")
 			return
 		case len(o.OwnWorkflows) == limit:
-			d.refuse(at, id, "bring more than %d workflows", limit).setHint("the configuration says how many under tenants.may.workflows.max")
+			d.refuse(at, id, "bring more than %d workflows", limit).SetHint("the configuration says how many under tenants.may.workflows.max")
 			return
 		case d.base.has(keys.Workflows, id.Text):
-			d.refuse(at, id, "replace a workflow of the configuration").setHint("patch it, or give this one another id")
+			d.refuse(at, id, "replace a workflow of the configuration").SetHint("patch it, or give this one another id")
 			continue
 		}
 		o.OwnWorkflows = append(o.OwnWorkflows, id.Text)
@@ -36,7 +36,7 @@ func (d *overlayChecker) checkWorkflows(o *TenantOverlay, workflows *yamltree.No
 // checkWorkflowPatches checks the patches of workflows of the configuration.
 func (d *overlayChecker) checkWorkflowPatches(o *TenantOverlay, key, patches *yamltree.Node, p *tree.Place) {
 	if d.base.Rights.Workflows == nil {
-		d.refuse(p, key, "patch workflows").setHint("the configuration must allow it under tenants.may.workflows")
+		d.refuse(p, key, "patch workflows").SetHint("the configuration must allow it under tenants.may.workflows")
 		return
 	}
 	for id, patch := range patches.Pairs {
@@ -60,7 +60,7 @@ func (o *TenantOverlay) addWorkflow(id string) {
 func (d *overlayChecker) checkWorkflow(w *yamltree.Node, p *tree.Place) {
 	for key := range w.Pairs {
 		if slices.Contains([]string{"tenant", "subject", keys.AllowWidening}, key.Text) {
-			d.refuse(p.Field(key.Text, key), key, "set %s of a workflow", clip.Text(key.Text)).setHint("the runs of its workflows belong to the tenant itself")
+			d.refuse(p.Field(key.Text, key), key, "set %s of a workflow", clip.Text(key.Text)).SetHint("the runs of its workflows belong to the tenant itself")
 		}
 	}
 }

@@ -85,7 +85,7 @@ func (f *File) BeforePatches() *File {
 		before.tree.Documents = append(before.tree.Documents, &tree.SourceFile{Document: yamltree.Document{Name: doc.Name, Data: doc.Data, Root: doc.Root}, Dir: doc.Dir})
 	}
 	l := &loader{overlaid: overlay.MaxFields, leavesOut: func(p *patch) bool { return !p.mayWiden }}
-	l.file, l.tree, l.recordOf, l.expander = before, &before.tree, record.Of, expand.Expander{Lookup: f.options.lookupFunc(), Left: yamltree.MaxExpanded, Unread: expand.MaxIncludedTotal, Files: f.included}
+	l.file, l.Tree, l.RecordOf, l.Expander = before, &before.tree, record.Of, expand.Expander{Lookup: f.options.lookupFunc(), Left: yamltree.MaxExpanded, Unread: expand.MaxIncludedTotal, Files: f.included}
 	before.tree.Root = l.mergeDocuments()
 	l.decodeComponents(f.options.Kinds)
 	l.decodeModels()

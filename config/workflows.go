@@ -10,11 +10,11 @@ import (
 // decodeWorkflows decodes the workflows. Texts in them keep their ${{ … }}, which refer to values
 // of a run.
 func (l *loader) decodeWorkflows() {
-	l.expander.KeepsRefs = true
-	defer func() { l.expander.KeepsRefs = false }()
+	l.Expander.KeepsRefs = true
+	defer func() { l.Expander.KeepsRefs = false }()
 	l.eachEntry(keys.Workflows, func(id string, n *yamltree.Node, p *tree.Place, _ bool) {
 		w, found, start := l.decodeWorkflow(id, n, p)
-		l.addValidationFindings(start, p, n, found)
+		l.AddValidationFindings(start, p, n, found)
 		if w.Tenant == "" && w.Subject == "" && !l.file.options.Keyed && !l.file.Server.Authenticated() {
 			w.Tenant, w.Subject = settings.LocalOwner, settings.LocalOwner // as all callers
 		}

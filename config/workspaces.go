@@ -18,7 +18,7 @@ func (l *loader) warnWorkspaceTools() {
 	if l.file.Workspaces.On() || l.file.Partial {
 		return
 	}
-	_, tools := l.tree.Root.FindField("tools")
+	_, tools := l.Tree.Root.FindField("tools")
 	for i := range l.file.Tools {
 		entry := &l.file.Tools[i]
 		user, ok := entry.Config.(workspaceUser)
@@ -31,6 +31,6 @@ func (l *loader) warnWorkspaceTools() {
 		}
 		p := tree.TopField("tools", nil).Field(entry.ID, key)
 		found := diag.New(diag.NoEffect, p.Path(), "tool %q has no root, and no session has a workspace: each call fails", clip.Text(entry.ID))
-		l.addFinding(found.WithHint("give it a root, or allow workspaces: workspaces.git.allowed_repositories"), n)
+		l.AddFinding(found.WithHint("give it a root, or allow workspaces: workspaces.git.allowed_repositories"), n)
 	}
 }

@@ -1,4 +1,4 @@
-package config
+package decode
 
 import (
 	"reflect"
@@ -20,43 +20,43 @@ var (
 	tenantScopes = []spec.Scope{spec.TenantScope}
 )
 
-func (d *decoder) decodePrompt(f *record.Field, n *yamltree.Node, v reflect.Value, p *tree.Place) {
+func (d *Decoder) decodePrompt(f *record.Field, n *yamltree.Node, v reflect.Value, p *tree.Place) {
 	if n.Kind != yamltree.Mapping {
 		if n.Kind == yamltree.Sequence {
 			d.reportMismatch(f, n, p, "a text or {file: path}")
 			return
 		}
 		if p != nil && p.Key == "system_prompt" {
-			d.expander.Scopes = promptScopes
+			d.Expander.Scopes = promptScopes
 		}
 		d.decodeText(f, n, v, p)
-		d.expander.Scopes = nil
+		d.Expander.Scopes = nil
 		return
 	}
 	var from record.PromptFile
-	before := len(d.found)
-	d.decodeFields(record.Of(reflect.TypeFor[record.PromptFile]()), n, reflect.ValueOf(&from).Elem(), p, "")
-	if from.File == "" || len(d.found) > before {
+	before := len(d.Found)
+	d.DecodeFields(record.Of(reflect.TypeFor[record.PromptFile]()), n, reflect.ValueOf(&from).Elem(), p, "")
+	if from.File == "" || len(d.Found) > before {
 		return
 	}
 	key, value := n.FindField("file")
-	text, err := d.expander.IncludeFile(from.File, "")
+	text, err := d.Expander.IncludeFile(from.File, "")
 	if err != nil {
-		d.addDiagnostic(diag.InvalidValue, p.Field("file", key), value, "%v", err)
+		d.AddDiagnostic(diag.InvalidValue, p.Field("file", key), value, "%v", err)
 		return
 	}
 	prompt := promptText(text, p.Key == "system_prompt")
-	d.tree.Noted.Of(value).Prompt = &prompt
+	d.Tree.Noted.Of(value).Prompt = &prompt
 	v.SetString(text)
 }
 
-func (d *decoder) decodeEffort(f *record.Field, n *yamltree.Node, v reflect.Value, p *tree.Place) {
+func (d *Decoder) decodeEffort(f *record.Field, n *yamltree.Node, v reflect.Value, p *tree.Place) {
 	switch n.Kind {
 	case yamltree.String:
 		level := record.Field{Enum: spec.EffortLevels()}
-		d.expander.Scopes = tenantScopes
+		d.Expander.Scopes = tenantScopes
 		text, known, ok := d.readText(f, n, p)
-		d.expander.Scopes = nil
+		d.Expander.Scopes = nil
 		if !ok || !known {
 			return
 		}
@@ -67,17 +67,17 @@ func (d *decoder) decodeEffort(f *record.Field, n *yamltree.Node, v reflect.Valu
 		}
 	case yamltree.Mapping:
 		var budget record.EffortBudget
-		d.decodeFields(record.Of(reflect.TypeFor[record.EffortBudget]()), n, reflect.ValueOf(&budget).Elem(), p, "")
+		d.DecodeFields(record.Of(reflect.TypeFor[record.EffortBudget]()), n, reflect.ValueOf(&budget).Elem(), p, "")
 		v.Set(reflect.ValueOf(spec.Effort{Budget: budget.Budget}))
 	case yamltree.Int, yamltree.Float:
-		number, err := parseNumber(n.Text)
+		number, err := ParseNumber(n.Text)
 		if err != nil {
-			d.addDiagnostic(diag.InvalidValue, p, n, "%s: %v", p.Label(), err)
+			d.AddDiagnostic(diag.InvalidValue, p, n, "%s: %v", p.Label(), err)
 			return
 		}
 		percent, whole := number.asInt()
 		if !whole || percent < 0 || percent > 100 {
-			d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s; as a number it must be a whole one from 0 to 100", p.Label(), clip.Text(n.Text))
+			d.AddDiagnostic(diag.InvalidValue, p, n, "%s is %s; as a number it must be a whole one from 0 to 100", p.Label(), clip.Text(n.Text))
 			return
 		}
 		v.Set(reflect.ValueOf(spec.EffortPercent(int(percent))))

@@ -1,4 +1,4 @@
-package config
+package decode
 
 import (
 	"regexp"
@@ -43,7 +43,7 @@ var shellName = regexp.MustCompile(`^[A-Z][A-Z0-9_]+$`)
 // checkSpelling reports a reference in another system's syntax, which is not expanded. In a secret
 // or an address, which would be sent literally, this is an error; elsewhere it is a warning if the
 // text has nothing else. It returns whether there is an error.
-func (d *decoder) checkSpelling(kind sensitivity, n *yamltree.Node, p *tree.Place) bool {
+func (d *Decoder) checkSpelling(kind sensitivity, n *yamltree.Node, p *tree.Place) bool {
 	if !strings.ContainsAny(n.Text, "$%{/") {
 		return false
 	}
@@ -64,7 +64,7 @@ func (d *decoder) checkSpelling(kind sensitivity, n *yamltree.Node, p *tree.Plac
 
 // reportSpelling never prints a text that may be a secret: it shows a name only if it looks like a
 // variable's name.
-func (d *decoder) reportSpelling(exact bool, name string, n *yamltree.Node, p *tree.Place) bool {
+func (d *Decoder) reportSpelling(exact bool, name string, n *yamltree.Node, p *tree.Place) bool {
 	if !shellName.MatchString(name) {
 		name = "NAME"
 	}
@@ -76,6 +76,6 @@ func (d *decoder) reportSpelling(exact bool, name string, n *yamltree.Node, p *t
 	if strings.Contains(n.Text, "$") {
 		hint += "; a plain $ is written $$"
 	}
-	d.addFinding(found.WithHint(hint, name), n)
+	d.AddFinding(found.WithHint(hint, name), n)
 	return exact
 }

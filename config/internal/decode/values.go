@@ -1,4 +1,4 @@
-package config
+package decode
 
 import (
 	"encoding"
@@ -26,7 +26,7 @@ import (
 )
 
 // decodeValue decodes a value of any shape.
-func (d *decoder) decodeValue(f *record.Field, n *yamltree.Node, v reflect.Value, p *tree.Place) {
+func (d *Decoder) decodeValue(f *record.Field, n *yamltree.Node, v reflect.Value, p *tree.Place) {
 	switch record.ShapeOf(v.Type()) {
 	case record.TextShape:
 		d.decodeText(f, n, v, p)
@@ -34,7 +34,7 @@ func (d *decoder) decodeValue(f *record.Field, n *yamltree.Node, v reflect.Value
 		if n.Kind != yamltree.Bool {
 			found := d.reportMismatch(f, n, p, "true or false")
 			if meant := truthOf(n); meant != "" {
-				found.setHint("write " + meant)
+				found.SetHint("write " + meant)
 			}
 			return
 		}
@@ -54,11 +54,11 @@ func (d *decoder) decodeValue(f *record.Field, n *yamltree.Node, v reflect.Value
 	case record.EffortShape:
 		d.decodeEffort(f, n, v, p)
 	case record.PointerShape:
-		target, before := reflect.New(v.Type().Elem()), len(d.found)
+		target, before := reflect.New(v.Type().Elem()), len(d.Found)
 		d.decodeValue(f, n, target.Elem(), p)
 		// A pointer that stays nil means the default; for a record, keep the part that was
 		// readable.
-		if !d.found[before:].HasErrors() || record.ShapeOf(v.Type().Elem()) == record.RecordShape {
+		if !d.Found[before:].HasErrors() || record.ShapeOf(v.Type().Elem()) == record.RecordShape {
 			v.Set(target)
 		}
 	case record.ListShape:
@@ -66,7 +66,7 @@ func (d *decoder) decodeValue(f *record.Field, n *yamltree.Node, v reflect.Value
 	case record.MapShape:
 		d.decodeMapping(f, n, v, p)
 	case record.RecordShape:
-		d.decodeFields(record.Of(v.Type()), n, v, p, "")
+		d.DecodeFields(record.Of(v.Type()), n, v, p, "")
 	default:
 		d.decodeCustom(f, n, v, p)
 	}
@@ -85,28 +85,28 @@ func truthOf(n *yamltree.Node) string {
 }
 
 // reportMismatch reports a value of the wrong type.
-func (d *decoder) reportMismatch(f *record.Field, n *yamltree.Node, p *tree.Place, want string) reported {
-	found := d.addDiagnostic(diag.InvalidValue, p, n, "%s must be %s, not %s", p.Label(), want, n.Describe(f.Secret))
+func (d *Decoder) reportMismatch(f *record.Field, n *yamltree.Node, p *tree.Place, want string) Reported {
+	found := d.AddDiagnostic(diag.InvalidValue, p, n, "%s must be %s, not %s", p.Label(), want, n.Describe(f.Secret))
 	if f.Secret {
-		d.hideSecrets(n, true)
+		d.HideSecrets(n, true)
 	}
 	return found
 }
 
 // readText returns the expanded text of a value. ok is false if the value is not a text or cannot
 // be expanded. known is false if a variable is unset, so that the text cannot be checked.
-func (d *decoder) readText(f *record.Field, n *yamltree.Node, p *tree.Place) (text string, known, ok bool) {
+func (d *Decoder) readText(f *record.Field, n *yamltree.Node, p *tree.Place) (text string, known, ok bool) {
 	switch n.Kind {
 	case yamltree.String:
 	case yamltree.Bool, yamltree.Int, yamltree.Float:
 		found := d.reportMismatch(f, n, p, "a text")
 		switch {
 		case f.Secret:
-			found.setHint("write it in quotes")
+			found.SetHint("write it in quotes")
 		case n.Kind == yamltree.Int && p != nil && strings.HasSuffix(p.Key, "listen"):
-			found.setHint("write host:port, such as \"127.0.0.1:" + clip.Text(n.Text) + "\"")
+			found.SetHint("write host:port, such as \"127.0.0.1:" + clip.Text(n.Text) + "\"")
 		default:
-			found.setHint(fmt.Sprintf("write it in quotes: %q", clip.Text(n.Text)))
+			found.SetHint(fmt.Sprintf("write it in quotes: %q", clip.Text(n.Text)))
 		}
 		return "", false, false
 	default:
@@ -115,35 +115,35 @@ func (d *decoder) readText(f *record.Field, n *yamltree.Node, p *tree.Place) (te
 	}
 	text, known, ok = d.expandText(sensitivityOf(f, p), n, p)
 	if f.Query && ok && !secret.IsReference(n.Text) {
-		d.addSecret(n)
+		d.AddSecret(n)
 	}
 	if f.Secret && ok {
-		d.tree.Redactor.AddSecret(text)
-		d.addSecret(n)
+		d.Tree.Redactor.AddSecret(text)
+		d.AddSecret(n)
 	}
 	return text, known, ok
 }
 
 // expandText expands a node's text and checks the text as written.
-func (d *decoder) expandText(kind sensitivity, n *yamltree.Node, p *tree.Place) (text string, known, ok bool) {
+func (d *Decoder) expandText(kind sensitivity, n *yamltree.Node, p *tree.Place) (text string, known, ok bool) {
 	if d.checkSpelling(kind, n, p) {
 		return "", false, false
 	}
 	d.checkPlainSecret(kind, n, p)
 	if kind != ordinary {
-		d.tree.Noted.Of(n).IsSecret = true
+		d.Tree.Noted.Of(n).IsSecret = true
 	}
 	if strings.IndexByte(n.Text, '$') < 0 {
 		return n.Text, true, true
 	}
-	x := d.expander.Expand(n.Text, d.tree.DirOf(n))
+	x := d.Expander.Expand(n.Text, d.Tree.DirOf(n))
 	for _, hidden := range x.Hidden {
-		d.tree.Redactor.AddValue(hidden)
+		d.Tree.Redactor.AddValue(hidden)
 	}
 	if x.Err != nil {
-		found := d.addDiagnostic(diag.InvalidValue, p, n, "%s: %v", p.Label(), x.Err)
+		found := d.AddDiagnostic(diag.InvalidValue, p, n, "%s: %v", p.Label(), x.Err)
 		if x.Meant != "" {
-			found.setHint("write ${" + x.Meant + "}")
+			found.SetHint("write ${" + x.Meant + "}")
 		}
 		return "", false, false
 	}
@@ -153,16 +153,16 @@ func (d *decoder) expandText(kind sensitivity, n *yamltree.Node, p *tree.Place) 
 		}
 		found := diag.New(diag.UnsetVariable, p.Path(), "the variable %s is not set", name).
 			WithHint("set it, or write ${%s:-default}%s", name, argumentHint(p, name))
-		if d.strict {
+		if d.Strict {
 			found.Severity = diag.Error
 		}
-		d.addFinding(found, n)
+		d.AddFinding(found, n)
 	}
 	if kind == credential && isQuoted(x.Text) {
 		found := diag.New(diag.InvalidValue, p.Path(), "the variable in %s has quotes around its value, which are sent with it", p.Label()).
 			WithHint("remove the quotes from the environment")
 		found.Severity = diag.Warning
-		d.addFinding(found, n)
+		d.AddFinding(found, n)
 	}
 	return x.Text, len(x.Unset) == 0, true
 }
@@ -182,10 +182,10 @@ func isQuoted(text string) bool {
 	return end > 0 && text[0] == text[end] && (text[0] == '"' || text[0] == '\'')
 }
 
-func (d *decoder) decodeText(f *record.Field, n *yamltree.Node, v reflect.Value, p *tree.Place) {
+func (d *Decoder) decodeText(f *record.Field, n *yamltree.Node, v reflect.Value, p *tree.Place) {
 	if f.Tenant {
-		d.expander.Scopes = tenantScopes
-		defer func() { d.expander.Scopes = nil }()
+		d.Expander.Scopes = tenantScopes
+		defer func() { d.Expander.Scopes = nil }()
 	}
 	text, known, ok := d.readText(f, n, p)
 	if !ok {
@@ -195,44 +195,44 @@ func (d *decoder) decodeText(f *record.Field, n *yamltree.Node, v reflect.Value,
 		return
 	}
 	if f.Path {
-		d.tree.Noted.Of(n).IsPath = true
-		text = expand.RelativeTo(d.tree.DirOf(n), text)
+		d.Tree.Noted.Of(n).IsPath = true
+		text = expand.RelativeTo(d.Tree.DirOf(n), text)
 	}
 	if f.Dir && known && strings.TrimSpace(text) != "" {
 		d.checkDirectory(n, text, p)
 	}
 	if f.Read {
-		d.tree.AddReferredFile(text)
+		d.Tree.AddReferredFile(text)
 	}
 	v.SetString(text)
 }
 
 // checkDirectory notes a directory that does not exist.
-func (d *decoder) checkDirectory(n *yamltree.Node, name string, p *tree.Place) {
+func (d *Decoder) checkDirectory(n *yamltree.Node, name string, p *tree.Place) {
 	info, err := os.Stat(name)
 	switch {
 	case err == nil && !info.IsDir(), errors.Is(err, syscall.ENOTDIR):
-		d.addDiagnostic(diag.MissingDirectory, p, n, "%s is %s, which is not a directory", p.Label(), strconv.Quote(clip.Text(n.Text)))
+		d.AddDiagnostic(diag.MissingDirectory, p, n, "%s is %s, which is not a directory", p.Label(), strconv.Quote(clip.Text(n.Text)))
 	case errors.Is(err, fs.ErrNotExist):
-		d.addDiagnostic(diag.MissingDirectory, p, n, "%s is %s, which does not exist on this machine", p.Label(), strconv.Quote(clip.Text(n.Text))).
-			setHint("create the directory, or correct the path")
+		d.AddDiagnostic(diag.MissingDirectory, p, n, "%s is %s, which does not exist on this machine", p.Label(), strconv.Quote(clip.Text(n.Text))).
+			SetHint("create the directory, or correct the path")
 	}
 }
 
 // checkText checks a text against the enum and the pattern of its field.
-func (d *decoder) checkText(f *record.Field, n *yamltree.Node, text string, p *tree.Place) bool {
+func (d *Decoder) checkText(f *record.Field, n *yamltree.Node, text string, p *tree.Place) bool {
 	switch {
 	case slices.Contains(f.LeftOut, text):
-		d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s, but this program was built without it", p.Label(), quoteValue(f, n)).setHint(listLinked(f.Enum))
+		d.AddDiagnostic(diag.InvalidValue, p, n, "%s is %s, but this program was built without it", p.Label(), quoteValue(f, n)).SetHint(ListLinked(f.Enum))
 		return false
 	case len(f.Enum) > 0 && !slices.Contains(f.Enum, text):
-		found := d.addDiagnostic(diag.InvalidValue, p, n, "%s cannot be %s; allowed are %s", p.Label(), quoteValue(f, n), record.Alternatives(f.Enum))
+		found := d.AddDiagnostic(diag.InvalidValue, p, n, "%s cannot be %s; allowed are %s", p.Label(), quoteValue(f, n), record.Alternatives(f.Enum))
 		if near, ok := nearest.Of(text, f.Enum); ok {
-			found.setHint(didYouMean(near))
+			found.SetHint(didYouMean(near))
 		}
 		return false
 	case f.Pattern != nil && !f.Pattern.MatchString(text):
-		d.addDiagnostic(diag.InvalidValue, p, n, "%s cannot be %s; it must match %s", p.Label(), quoteValue(f, n), f.Pattern)
+		d.AddDiagnostic(diag.InvalidValue, p, n, "%s cannot be %s; it must match %s", p.Label(), quoteValue(f, n), f.Pattern)
 		return false
 	}
 	return true
@@ -246,7 +246,7 @@ func quoteValue(f *record.Field, n *yamltree.Node) string {
 	return strconv.Quote(clip.Text(n.Text))
 }
 
-func (d *decoder) decodeNumber(f *record.Field, n *yamltree.Node, v reflect.Value, p *tree.Place) {
+func (d *Decoder) decodeNumber(f *record.Field, n *yamltree.Node, v reflect.Value, p *tree.Place) {
 	want := "a whole number"
 	if record.ShapeOf(v.Type()) == record.FloatShape {
 		want = "a number"
@@ -255,9 +255,9 @@ func (d *decoder) decodeNumber(f *record.Field, n *yamltree.Node, v reflect.Valu
 		d.notNumber(f, n, p, want)
 		return
 	}
-	number, err := parseNumber(n.Text)
+	number, err := ParseNumber(n.Text)
 	if err != nil {
-		d.addDiagnostic(diag.InvalidValue, p, n, "%s: %v", p.Label(), err)
+		d.AddDiagnostic(diag.InvalidValue, p, n, "%s: %v", p.Label(), err)
 		return
 	}
 	if !d.inRange(f, n, number.asFloat(), p) {
@@ -265,7 +265,7 @@ func (d *decoder) decodeNumber(f *record.Field, n *yamltree.Node, v reflect.Valu
 	}
 	if !number.storeIn(v) {
 		if _, whole := number.asInt(); whole || want == "a number" {
-			d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s, which is too large or too small", p.Label(), clip.Text(n.Text))
+			d.AddDiagnostic(diag.InvalidValue, p, n, "%s is %s, which is too large or too small", p.Label(), clip.Text(n.Text))
 			return
 		}
 		d.reportMismatch(f, n, p, want)
@@ -273,18 +273,18 @@ func (d *decoder) decodeNumber(f *record.Field, n *yamltree.Node, v reflect.Valu
 }
 
 // notNumber reports a value that is not a number.
-func (d *decoder) notNumber(f *record.Field, n *yamltree.Node, p *tree.Place, want string) {
+func (d *Decoder) notNumber(f *record.Field, n *yamltree.Node, p *tree.Place, want string) {
 	found := d.reportMismatch(f, n, p, want)
 	if n.Kind != yamltree.String {
 		return
 	}
-	if _, err := parseNumber(n.Text); err == nil {
-		found.setHint("write it without quotes")
+	if _, err := ParseNumber(n.Text); err == nil {
+		found.SetHint("write it without quotes")
 	} else if strings.Contains(n.Text, "${") {
-		found.setHint("variables give texts, never numbers")
+		found.SetHint("variables give texts, never numbers")
 	} else if bare := strings.TrimSpace(currency.ReplaceAllString(n.Text, "")); bare != n.Text {
-		if _, err := parseNumber(bare); err == nil && !f.Secret {
-			found.setHint("write " + bare)
+		if _, err := ParseNumber(bare); err == nil && !f.Secret {
+			found.SetHint("write " + bare)
 		}
 	}
 }
@@ -293,34 +293,34 @@ func (d *decoder) notNumber(f *record.Field, n *yamltree.Node, p *tree.Place, wa
 var currency = regexp.MustCompile(`(?i)[$€£¥]|\b(?:usd|eur|gbp)\b`)
 
 // inRange checks a number against the limits of its field.
-func (d *decoder) inRange(f *record.Field, n *yamltree.Node, v float64, p *tree.Place) bool {
+func (d *Decoder) inRange(f *record.Field, n *yamltree.Node, v float64, p *tree.Place) bool {
 	switch {
 	case f.Min != nil && f.Max != nil && (v < *f.Min || v > *f.Max):
-		d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s; it must be between %s and %s", p.Label(), clip.Text(n.Text), record.FormatNumber(*f.Min), record.FormatNumber(*f.Max))
+		d.AddDiagnostic(diag.InvalidValue, p, n, "%s is %s; it must be between %s and %s", p.Label(), clip.Text(n.Text), record.FormatNumber(*f.Min), record.FormatNumber(*f.Max))
 	case f.Min != nil && v < *f.Min:
-		d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s; it must be %s or more", p.Label(), clip.Text(n.Text), record.FormatNumber(*f.Min))
+		d.AddDiagnostic(diag.InvalidValue, p, n, "%s is %s; it must be %s or more", p.Label(), clip.Text(n.Text), record.FormatNumber(*f.Min))
 	case f.Max != nil && v > *f.Max:
-		d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s; it must be %s or less", p.Label(), clip.Text(n.Text), record.FormatNumber(*f.Max))
+		d.AddDiagnostic(diag.InvalidValue, p, n, "%s is %s; it must be %s or less", p.Label(), clip.Text(n.Text), record.FormatNumber(*f.Max))
 	default:
 		return true
 	}
 	return false
 }
 
-func (d *decoder) decodeList(f *record.Field, n *yamltree.Node, v reflect.Value, p *tree.Place) {
+func (d *Decoder) decodeList(f *record.Field, n *yamltree.Node, v reflect.Value, p *tree.Place) {
 	if n.Kind != yamltree.Sequence {
 		found := d.reportMismatch(f, n, p, "a list")
 		if n.Kind == yamltree.String && v.Type().Elem().Kind() == reflect.String && !f.Secret {
-			found.setHint("write [" + elementsOf(n.Text, p) + "]")
+			found.SetHint("write [" + elementsOf(n.Text, p) + "]")
 		}
 		if n.Kind == yamltree.Mapping && v.Type().Elem().Kind() == reflect.Struct {
-			found.setHint("begin each element with a dash, or write [{…}]")
+			found.SetHint("begin each element with a dash, or write [{…}]")
 		}
 		return
 	}
 	length := float64(len(n.Children))
 	if f.Min != nil && length < *f.Min || f.Max != nil && length > *f.Max {
-		d.addDiagnostic(diag.InvalidValue, p, n, "%s has %s; %s", p.Label(), countNoun(len(n.Children), "element"), describeBounds(f))
+		d.AddDiagnostic(diag.InvalidValue, p, n, "%s has %s; %s", p.Label(), countNoun(len(n.Children), "element"), describeBounds(f))
 		return
 	}
 	list := reflect.MakeSlice(v.Type(), len(n.Children), len(n.Children))
@@ -364,7 +364,7 @@ func describeBounds(f *record.Field) string {
 	}
 }
 
-func (d *decoder) decodeMapping(f *record.Field, n *yamltree.Node, v reflect.Value, p *tree.Place) {
+func (d *Decoder) decodeMapping(f *record.Field, n *yamltree.Node, v reflect.Value, p *tree.Place) {
 	if n.Kind != yamltree.Mapping {
 		d.reportMismatch(f, n, p, "a mapping")
 		return
@@ -380,7 +380,7 @@ func (d *decoder) decodeMapping(f *record.Field, n *yamltree.Node, v reflect.Val
 }
 
 // decodeCustom decodes into types that read JSON or text themselves.
-func (d *decoder) decodeCustom(f *record.Field, n *yamltree.Node, v reflect.Value, p *tree.Place) {
+func (d *Decoder) decodeCustom(f *record.Field, n *yamltree.Node, v reflect.Value, p *tree.Place) {
 	var err error
 	switch record.ShapeOf(v.Type()) {
 	case record.RawShape:
@@ -403,14 +403,14 @@ func (d *decoder) decodeCustom(f *record.Field, n *yamltree.Node, v reflect.Valu
 			err = u.UnmarshalText([]byte(text))
 		}
 	default:
-		d.addDiagnostic(diag.InvalidValue, p, n, "%s cannot be set in a file (its type %s is not supported)", p.Label(), v.Type())
+		d.AddDiagnostic(diag.InvalidValue, p, n, "%s cannot be set in a file (its type %s is not supported)", p.Label(), v.Type())
 		return
 	}
 	switch {
 	case err != nil && f.Secret:
-		d.addDiagnostic(diag.InvalidValue, p, n, "%s does not have the form it must have", p.Label())
+		d.AddDiagnostic(diag.InvalidValue, p, n, "%s does not have the form it must have", p.Label())
 	case err != nil:
-		d.addDiagnostic(diag.InvalidValue, p, n, "%s: %v", p.Label(), err)
+		d.AddDiagnostic(diag.InvalidValue, p, n, "%s: %v", p.Label(), err)
 	}
 }
 

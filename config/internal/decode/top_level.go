@@ -1,4 +1,4 @@
-package config
+package decode
 
 import (
 	"cmp"
@@ -16,78 +16,78 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-func (d *decoder) wrongTop(key, value *yamltree.Node, want string) {
+func (d *Decoder) WrongTop(key, value *yamltree.Node, want string) {
 	var root *tree.Place
-	d.partial = true
-	d.addDiagnostic(diag.InvalidValue, root.Field(key.Text, key), value, "%s must be %s, not %s", key.Text, want, value.Describe(false)).setHint(formOf(key.Text, value))
+	d.Partial = true
+	d.AddDiagnostic(diag.InvalidValue, root.Field(key.Text, key), value, "%s must be %s, not %s", key.Text, want, value.Describe(false)).SetHint(formOf(key.Text, value))
 }
 
-func (d *decoder) unknownTop(key, value *yamltree.Node) {
+func (d *Decoder) UnknownTop(key, value *yamltree.Node) {
 	names := keys.Top()
-	found := d.addDiagnostic(diag.UnknownField, tree.TopField(key.Text, key), key, "unknown field %q", clip.Text(key.Text))
-	found.setHint(listAllowed(names))
+	found := d.AddDiagnostic(diag.UnknownField, tree.TopField(key.Text, key), key, "unknown field %q", clip.Text(key.Text))
+	found.SetHint(listAllowed(names))
 	near, isNear := nearest.Of(key.Text, names)
 	f, known := findForeign(readForeignNames().Top, key.Text)
 	switch {
 	case strings.HasPrefix(key.Text, "//"):
-		found.setHint("write comments with #")
+		found.SetHint("write comments with #")
 	case isNear && slices.Contains(names, nearestForeign(readForeignNames().Top, snakeCase(key.Text), names)):
-		found.setHint(didYouMean(near))
+		found.SetHint(didYouMean(near))
 	case known:
 		near = f.Field
-		found.setHint(f.hintText())
+		found.SetHint(f.hintText())
 	}
 	// The definition meant for this place is missing.
-	d.partial = d.partial || near != ""
-	d.hideSecrets(value, false)
+	d.Partial = d.Partial || near != ""
+	d.HideSecrets(value, false)
 }
 
-// unknownPatches reports a key of patches that is not a registry.
-func (d *decoder) unknownPatches(key, value *yamltree.Node, p *tree.Place) {
+// UnknownPatches reports a key of patches that is not a registry.
+func (d *Decoder) UnknownPatches(key, value *yamltree.Node, p *tree.Place) {
 	names := append(slices.Clone(keys.Patchable), keys.AllowWidening)
-	found := d.addDiagnostic(diag.UnknownField, p, key, "unknown field %q", clip.Text(key.Text))
-	found.setHint(listAllowed(names))
+	found := d.AddDiagnostic(diag.UnknownField, p, key, "unknown field %q", clip.Text(key.Text))
+	found.SetHint(listAllowed(names))
 	if near, ok := nearest.Of(key.Text, names); ok {
-		found.setHint(didYouMean(near))
+		found.SetHint(didYouMean(near))
 	}
-	d.hideSecrets(value, secret.IsHiddenName(key.Text))
+	d.HideSecrets(value, secret.IsHiddenName(key.Text))
 }
 
-// isMapping reports whether a top-level value is a mapping, and adds a diagnostic
+// IsMapping reports whether a top-level value is a mapping, and adds a diagnostic
 // if it is neither a mapping nor null.
-func (d *decoder) isMapping(key, value *yamltree.Node) bool {
+func (d *Decoder) IsMapping(key, value *yamltree.Node) bool {
 	if value.Kind != yamltree.Mapping && value.Kind != yamltree.Null {
-		d.wrongTop(key, value, "a mapping")
+		d.WrongTop(key, value, "a mapping")
 	}
 	return value.Kind == yamltree.Mapping
 }
 
-// checkVersion reports a file with an unknown format, about which nothing else can be reported.
-func (d *decoder) checkVersion(doc *tree.SourceFile) bool {
+// CheckVersion reports a file with an unknown format, about which nothing else can be reported.
+func (d *Decoder) CheckVersion(doc *tree.SourceFile) bool {
 	supported := fmt.Sprintf("the supported version is %d: write version: %d", keys.Version, keys.Version)
 	if doc.Root == nil || doc.Root.Kind == yamltree.Null {
 		found := diag.New(diag.UnsupportedVersion, "version", "the file is empty; it must set the version of the file format").WithHint("%s", supported)
 		found.Span = doc.SpanOf(0, 0)
-		d.addAll(doc, diag.List{found})
+		d.AddAll(doc, diag.List{found})
 		return false
 	}
 	if doc.Root.Kind != yamltree.Mapping {
-		d.addDiagnostic(diag.InvalidValue, nil, doc.Root, "a configuration file must be a mapping, not %s", doc.Root.Describe(false))
+		d.AddDiagnostic(diag.InvalidValue, nil, doc.Root, "a configuration file must be a mapping, not %s", doc.Root.Describe(false))
 		return false
 	}
 	key, value := doc.Root.FindField("version")
 	if value == nil {
-		d.addAll(doc, diag.List{missingVersion(doc, supported)})
+		d.AddAll(doc, diag.List{missingVersion(doc, supported)})
 		return false
 	}
 	if value.Kind == yamltree.Int || value.Kind == yamltree.Float {
-		if n, err := parseNumber(value.Text); err == nil && n.asFloat() == keys.Version {
+		if n, err := ParseNumber(value.Text); err == nil && n.asFloat() == keys.Version {
 			return true
 		}
 	}
 	var root *tree.Place
-	found := d.addDiagnostic(diag.UnsupportedVersion, root.Field("version", key), value, "version %s is not supported", describeVersion(value))
-	found.setHint(supported)
+	found := d.AddDiagnostic(diag.UnsupportedVersion, root.Field("version", key), value, "version %s is not supported", describeVersion(value))
+	found.SetHint(supported)
 	return false
 }
 

@@ -1,4 +1,4 @@
-package config
+package decode
 
 import (
 	"net/url"
@@ -12,10 +12,10 @@ import (
 
 // checkURL hides the user and parameters of a URL. The URL is not stored if one of them may be a
 // secret, and a warning names the parts that look like one.
-func (d *decoder) checkURL(n *yamltree.Node, p *tree.Place) {
+func (d *Decoder) checkURL(n *yamltree.Node, p *tree.Place) {
 	d.hideURL(n)
 	if strings.HasPrefix(n.Text, "/") {
-		d.addSecret(n) // the source text does not show that it is a URL
+		d.AddSecret(n) // the source text does not show that it is a URL
 	}
 	isReported := false
 	for _, part := range redact.URLParts(n.Text) {
@@ -24,16 +24,16 @@ func (d *decoder) checkURL(n *yamltree.Node, p *tree.Place) {
 		case secret.IsReference(value) || redact.IsHarmless(part.Name, value):
 		case !isReported && secret.LooksSecret(part.Name, value):
 			isReported = true
-			d.reportPlainSecret(n, p)
+			d.ReportPlainSecret(n, p)
 			fallthrough
 		default:
-			d.tree.Noted.Of(n).PlainURL = p.Path()
+			d.Tree.Noted.Of(n).PlainURL = p.Path()
 		}
 	}
 }
 
 // hideURL hides the user and parameters of a URL in all output.
-func (d *decoder) hideURL(n *yamltree.Node) {
+func (d *Decoder) hideURL(n *yamltree.Node) {
 	for _, part := range redact.URLParts(n.Text) {
 		if value := n.Text[part.From:part.To]; strings.IndexByte(value, '$') < 0 {
 			d.hideURLPart(n.Text[part.Start:part.From], value)
@@ -43,33 +43,33 @@ func (d *decoder) hideURL(n *yamltree.Node) {
 
 // hideURLPart hides a part of a URL where it follows its name, and everywhere if it looks like a
 // secret. Errors of HTTP clients contain URLs.
-func (d *decoder) hideURLPart(name, value string) {
+func (d *Decoder) hideURLPart(name, value string) {
 	spellings := []string{value}
 	if plain, err := url.QueryUnescape(value); err == nil {
 		spellings = append(spellings, plain, url.QueryEscape(plain))
 	}
 	for _, spelling := range spellings {
 		if name != "" {
-			d.tree.Redactor.AddValue(secret.Value{Text: name + spelling, Shown: name + secret.Shown})
+			d.Tree.Redactor.AddValue(secret.Value{Text: name + spelling, Shown: name + secret.Shown})
 		}
 		if len(spelling) >= secret.MinRandom && secret.LooksRandom([]byte(spelling)) {
-			d.tree.Redactor.AddSecret(spelling)
+			d.Tree.Redactor.AddSecret(spelling)
 		}
 	}
 }
 
 // checkParameter treats the value of a query parameter like one in a URL.
-func (d *decoder) checkParameter(n *yamltree.Node, p *tree.Place) {
+func (d *Decoder) checkParameter(n *yamltree.Node, p *tree.Place) {
 	if secret.IsReference(n.Text) {
 		return
 	}
 	d.hideURLPart(p.Key+"=", n.Text)
 	switch {
 	case redact.IsHarmless(p.Key, n.Text):
-		d.tree.Noted.Of(n).Masked = p.Path()
+		d.Tree.Noted.Of(n).Masked = p.Path()
 	case secret.LooksSecret(p.Key, n.Text):
-		d.reportPlainSecret(n, p)
+		d.ReportPlainSecret(n, p)
 	default:
-		d.tree.Noted.Of(n).Plain = p.Path()
+		d.Tree.Noted.Of(n).Plain = p.Path()
 	}
 }

@@ -1,4 +1,4 @@
-package config
+package decode
 
 import (
 	"errors"
@@ -13,19 +13,19 @@ import (
 	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
-// number is a number exactly as written in a file.
-type number struct {
-	// json is the number as JSON writes it.
-	json string
+// Number is a number exactly as written in a file.
+type Number struct {
+	// JSON is the number as JSON writes it.
+	JSON string
 }
 
 var errNotFinite = errors.New("infinity and NaN are not allowed")
 
-// parseNumber reads the text of a number: decimal, hexadecimal (0x),
+// ParseNumber reads the text of a number: decimal, hexadecimal (0x),
 // octal (0o) or binary (0b), with '_' between digits if so wanted. Decimals
 // that begin with 0 are refused, because YAML 1.1 reads them as octal and YAML
 // 1.2 does not.
-func parseNumber(text string) (number, error) {
+func ParseNumber(text string) (Number, error) {
 	plain := strings.ReplaceAll(text, "_", "")
 	sign, digits := "", strings.TrimPrefix(plain, "+")
 	if rest, negative := strings.CutPrefix(digits, "-"); negative {
@@ -33,30 +33,30 @@ func parseNumber(text string) (number, error) {
 	}
 	switch {
 	case strings.EqualFold(digits, ".inf"), strings.EqualFold(plain, ".nan"):
-		return number{}, errNotFinite
+		return Number{}, errNotFinite
 	case digits == "":
-		return number{}, fmt.Errorf("%q is not a number", clip.Text(text))
+		return Number{}, fmt.Errorf("%q is not a number", clip.Text(text))
 	case len(digits) > 1 && digits[0] == '0' && strings.ContainsRune("xXoObB", rune(digits[1])):
 		v, ok := new(big.Int).SetString(digits, 0)
 		if !ok || len(digits) > 100 {
-			return number{}, fmt.Errorf("%q is not a number", clip.Text(text))
+			return Number{}, fmt.Errorf("%q is not a number", clip.Text(text))
 		}
-		return number{sign + v.String()}, nil
+		return Number{sign + v.String()}, nil
 	case len(digits) > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9':
-		return number{}, fmt.Errorf("the number %s starts with 0, which may mean octal: remove the 0, or write 0o… or quotes", clip.Text(text))
+		return Number{}, fmt.Errorf("the number %s starts with 0, which may mean octal: remove the 0, or write 0o… or quotes", clip.Text(text))
 	}
 	return normalizeDecimal(text, sign, digits)
 }
 
 // normalizeDecimal converts a decimal number to JSON syntax without changing its digits.
-func normalizeDecimal(text, sign, digits string) (number, error) {
+func normalizeDecimal(text, sign, digits string) (Number, error) {
 	mantissa, exponent := digits, ""
 	if i := strings.IndexAny(digits, "eE"); i >= 0 {
 		mantissa, exponent = digits[:i], digits[i:]
 	}
 	whole, fraction, point := strings.Cut(mantissa, ".")
 	if !allDigits(whole) || !allDigits(fraction) || whole == "" && fraction == "" || !validExponent(exponent) {
-		return number{}, fmt.Errorf("%q is not a number", clip.Text(text))
+		return Number{}, fmt.Errorf("%q is not a number", clip.Text(text))
 	}
 	if whole == "" {
 		whole = "0"
@@ -67,9 +67,9 @@ func normalizeDecimal(text, sign, digits string) (number, error) {
 	}
 	n += exponent
 	if v, err := strconv.ParseFloat(n, 64); err != nil || math.IsInf(v, 0) {
-		return number{}, fmt.Errorf("the number %s is too large", clip.Text(text))
+		return Number{}, fmt.Errorf("the number %s is too large", clip.Text(text))
 	}
-	return number{n}, nil
+	return Number{n}, nil
 }
 
 func validExponent(s string) bool {
@@ -93,15 +93,15 @@ func allDigits(s string) bool {
 }
 
 // asFloat returns the number as a float.
-func (n number) asFloat() float64 {
-	v, _ := strconv.ParseFloat(n.json, 64)
+func (n Number) asFloat() float64 {
+	v, _ := strconv.ParseFloat(n.JSON, 64)
 	return v
 }
 
 // asInt returns the number if it is whole and fits an int64. whole reports whether it is whole at
 // all.
-func (n number) asInt() (v int64, whole bool) {
-	if v, err := strconv.ParseInt(n.json, 10, 64); err == nil {
+func (n Number) asInt() (v int64, whole bool) {
+	if v, err := strconv.ParseInt(n.JSON, 10, 64); err == nil {
 		return v, true
 	}
 	f := n.asFloat()
@@ -115,7 +115,7 @@ func (n number) asInt() (v int64, whole bool) {
 }
 
 // storeIn stores the number, if it fits without loss.
-func (n number) storeIn(v reflect.Value) bool {
+func (n Number) storeIn(v reflect.Value) bool {
 	switch record.ShapeOf(v.Type()) {
 	case record.FloatShape:
 		f := n.asFloat()
@@ -125,7 +125,7 @@ func (n number) storeIn(v reflect.Value) bool {
 		v.SetFloat(f)
 		return true
 	case record.IntShape:
-		i, err := strconv.ParseInt(n.json, 10, 64)
+		i, err := strconv.ParseInt(n.JSON, 10, 64)
 		if err != nil {
 			var whole bool
 			if i, whole = n.asInt(); !whole || float64(i) != n.asFloat() {
@@ -138,7 +138,7 @@ func (n number) storeIn(v reflect.Value) bool {
 		v.SetInt(i)
 		return true
 	default:
-		u, err := strconv.ParseUint(n.json, 10, 64)
+		u, err := strconv.ParseUint(n.JSON, 10, 64)
 		if err != nil {
 			i, whole := n.asInt()
 			if !whole || i < 0 || float64(i) != n.asFloat() {

@@ -1,4 +1,4 @@
-package config
+package decode
 
 import (
 	"encoding/json"
@@ -12,14 +12,14 @@ import (
 )
 
 // encodeJSON encodes a value as JSON: texts expanded, numbers exact, keys in order.
-func (d *decoder) encodeJSON(n *yamltree.Node, p *tree.Place) (json.RawMessage, bool) {
+func (d *Decoder) encodeJSON(n *yamltree.Node, p *tree.Place) (json.RawMessage, bool) {
 	w := jsonWriter{decoder: d}
 	ok := w.writeValue(n, p)
 	return w.Bytes(), ok
 }
 
-// encodeAsWritten encodes a value as JSON; references in texts stay.
-func (d *decoder) encodeAsWritten(n *yamltree.Node) json.RawMessage {
+// EncodeAsWritten encodes a value as JSON; references in texts stay.
+func (d *Decoder) EncodeAsWritten(n *yamltree.Node) json.RawMessage {
 	w := jsonWriter{decoder: d, keepsTexts: true}
 	w.writeValue(n, nil)
 	return w.Bytes()
@@ -28,7 +28,7 @@ func (d *decoder) encodeAsWritten(n *yamltree.Node) json.RawMessage {
 type jsonWriter struct {
 	rawjson.Writer
 
-	decoder *decoder
+	decoder *Decoder
 	// keepsTexts leaves references in texts unchanged.
 	keepsTexts bool
 }
@@ -39,14 +39,14 @@ func (w *jsonWriter) writeValue(n *yamltree.Node, p *tree.Place) bool {
 	case yamltree.Null:
 		w.WriteString("null")
 	case yamltree.Bool:
-		w.WriteString(lowerBool(n.Text))
+		w.WriteString(LowerBool(n.Text))
 	case yamltree.Int, yamltree.Float:
-		v, err := parseNumber(n.Text)
+		v, err := ParseNumber(n.Text)
 		if err != nil {
-			w.decoder.addDiagnostic(diag.InvalidValue, p, n, "%s: %v", p.Label(), err)
+			w.decoder.AddDiagnostic(diag.InvalidValue, p, n, "%s: %v", p.Label(), err)
 			return false
 		}
-		w.WriteString(v.json)
+		w.WriteString(v.JSON)
 	case yamltree.Sequence:
 		return w.writeSequence(n, p)
 	case yamltree.Mapping:
@@ -59,7 +59,7 @@ func (w *jsonWriter) writeValue(n *yamltree.Node, p *tree.Place) bool {
 		kind := ordinary
 		if p != nil && p.Index < 0 && secret.IsSecretName(p.Key) {
 			kind = named
-			w.decoder.addSecret(n)
+			w.decoder.AddSecret(n)
 		}
 		text, _, ok := w.decoder.expandText(kind, n, p)
 		if !ok {
@@ -94,35 +94,35 @@ func (w *jsonWriter) writeMapping(n *yamltree.Node, p *tree.Place) bool {
 	return ok
 }
 
-func lowerBool(text string) string {
+func LowerBool(text string) string {
 	if text[0] == 't' || text[0] == 'T' {
 		return "true"
 	}
 	return "false"
 }
 
-// addSecret hides a value where the text of its file is shown.
-func (d *decoder) addSecret(n *yamltree.Node) {
-	doc := d.tree.Documents[n.Document]
+// AddSecret hides a value where the text of its file is shown.
+func (d *Decoder) AddSecret(n *yamltree.Node) {
+	doc := d.Tree.Documents[n.Document]
 	doc.Secrets = append(doc.Secrets, n)
 }
 
-// hideSecrets hides the texts of an undecoded value: all of them if it is a secret, otherwise those
+// HideSecrets hides the texts of an undecoded value: all of them if it is a secret, otherwise those
 // in fields with secret names.
-func (d *decoder) hideSecrets(n *yamltree.Node, isSecret bool) {
+func (d *Decoder) HideSecrets(n *yamltree.Node, isSecret bool) {
 	switch n.Kind {
 	case yamltree.Mapping:
 		for key, value := range n.Pairs {
-			d.hideSecrets(value, isSecret || secret.IsHiddenName(key.Text))
+			d.HideSecrets(value, isSecret || secret.IsHiddenName(key.Text))
 		}
 	case yamltree.Sequence:
 		for _, child := range n.Children {
-			d.hideSecrets(child, isSecret)
+			d.HideSecrets(child, isSecret)
 		}
 	case yamltree.String, yamltree.Int, yamltree.Float:
 		if isSecret {
-			d.addSecret(n)
-			d.tree.Redactor.AddSecret(n.Text)
+			d.AddSecret(n)
+			d.Tree.Redactor.AddSecret(n.Text)
 		} else if n.Kind == yamltree.String && redact.IsURL("url", n.Text) {
 			d.hideURL(n)
 		}

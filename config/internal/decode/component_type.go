@@ -1,4 +1,4 @@
-package config
+package decode
 
 import (
 	"slices"
@@ -11,10 +11,10 @@ import (
 	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
 
-// findKind returns the kind for an entry's type.
-func (d *decoder) findKind(n *yamltree.Node, p *tree.Place, kinds []record.Kind) (int, bool) {
+// FindKind returns the kind for an entry's type.
+func (d *Decoder) FindKind(n *yamltree.Node, p *tree.Place, kinds []record.Kind) (int, bool) {
 	if n.Kind != yamltree.Mapping {
-		d.addDiagnostic(diag.InvalidValue, p, n, "%s must be a mapping, not %s", p.Label(), n.Describe(false))
+		d.AddDiagnostic(diag.InvalidValue, p, n, "%s must be a mapping, not %s", p.Label(), n.Describe(false))
 		return 0, false
 	}
 	types := make([]string, len(kinds))
@@ -24,7 +24,7 @@ func (d *decoder) findKind(n *yamltree.Node, p *tree.Place, kinds []record.Kind)
 	key, value := n.FindField("type")
 	if value == nil || value.Kind == yamltree.Null {
 		d.reportMissingType(n, p, types)
-		d.hideSecrets(n, false)
+		d.HideSecrets(n, false)
 		return 0, false
 	}
 	at := p.Field("type", key)
@@ -35,32 +35,32 @@ func (d *decoder) findKind(n *yamltree.Node, p *tree.Place, kinds []record.Kind)
 				return i, true
 			}
 		}
-		found := d.addDiagnostic(diag.InvalidValue, at, value, "type cannot be %q; allowed are %s", clip.Text(value.Text), record.Alternatives(types))
+		found := d.AddDiagnostic(diag.InvalidValue, at, value, "type cannot be %q; allowed are %s", clip.Text(value.Text), record.Alternatives(types))
 		if f, ok := findForeign(readForeignNames().Types[p.Parent.Key], text); ok && !slices.Contains(types, f.Field) && f.Field != "" {
-			found.setHint("")
+			found.SetHint("")
 		} else if ok {
-			found.setHint(f.hintText())
+			found.SetHint(f.hintText())
 		} else if near, ok := nearest.Of(text, types); ok {
-			found.setHint(didYouMean(near))
+			found.SetHint(didYouMean(near))
 		}
 	}
-	d.hideSecrets(n, false)
+	d.HideSecrets(n, false)
 	return 0, false
 }
 
 // reportMissingType reports an entry without a type, and suggests a key that was probably meant as
 // the type.
-func (d *decoder) reportMissingType(n *yamltree.Node, p *tree.Place, types []string) {
+func (d *Decoder) reportMissingType(n *yamltree.Node, p *tree.Place, types []string) {
 	for key := range n.Pairs {
 		if slices.Contains(typeNames, key.Text) {
-			d.addDiagnostic(diag.UnknownField, p.Field(key.Text, key), key, "unknown field %q", clip.Text(key.Text)).setHint("write type: " + record.Alternatives(types))
+			d.AddDiagnostic(diag.UnknownField, p.Field(key.Text, key), key, "unknown field %q", clip.Text(key.Text)).SetHint("write type: " + record.Alternatives(types))
 			return
 		}
 		if len(key.Text) > len("types") {
 			continue
 		}
 		if near, ok := nearest.Of(key.Text, []string{"type"}); ok && key.Text != near {
-			d.addDiagnostic(diag.UnknownField, p.Field(key.Text, key), key, "unknown field %q", clip.Text(key.Text)).setHint(didYouMean(near))
+			d.AddDiagnostic(diag.UnknownField, p.Field(key.Text, key), key, "unknown field %q", clip.Text(key.Text)).SetHint(didYouMean(near))
 			return
 		}
 	}

@@ -1,4 +1,4 @@
-package config
+package decode
 
 import (
 	"fmt"
@@ -19,10 +19,10 @@ import (
 
 var durationGrammar = regexp.MustCompile(schema.DurationPattern)
 
-func (d *decoder) decodeDuration(f *record.Field, n *yamltree.Node, v reflect.Value, p *tree.Place) {
+func (d *Decoder) decodeDuration(f *record.Field, n *yamltree.Node, v reflect.Value, p *tree.Place) {
 	if n.Kind == yamltree.Int || n.Kind == yamltree.Float {
-		d.addDiagnostic(diag.InvalidValue, p, n, "%s must be a time span with its unit, not %s", p.Label(), n.Describe(false)).
-			setHint(fmt.Sprintf("write %ss for seconds, or %sms for milliseconds", clip.Text(n.Text), clip.Text(n.Text)))
+		d.AddDiagnostic(diag.InvalidValue, p, n, "%s must be a time span with its unit, not %s", p.Label(), n.Describe(false)).
+			SetHint(fmt.Sprintf("write %ss for seconds, or %sms for milliseconds", clip.Text(n.Text), clip.Text(n.Text)))
 		return
 	}
 	text, known, ok := d.readText(f, n, p)
@@ -31,8 +31,8 @@ func (d *decoder) decodeDuration(f *record.Field, n *yamltree.Node, v reflect.Va
 	}
 	span, err := time.ParseDuration(text)
 	if err != nil || !durationGrammar.MatchString(text) {
-		d.addDiagnostic(diag.InvalidValue, p, n, "%s must be a time span such as 10s or 1m30s, not %s", p.Label(), n.Describe(f.Secret)).
-			setHint(timespanHint(text))
+		d.AddDiagnostic(diag.InvalidValue, p, n, "%s must be a time span such as 10s or 1m30s, not %s", p.Label(), n.Describe(f.Secret)).
+			SetHint(timespanHint(text))
 		return
 	}
 	v.SetInt(int64(span))
@@ -69,20 +69,20 @@ func timespanHint(text string) string {
 }
 
 // decodeUnits decodes a time span given as a number of some unit.
-func (d *decoder) decodeUnits(s record.Spelling, n *yamltree.Node, v reflect.Value, p *tree.Place) {
+func (d *Decoder) decodeUnits(s record.Spelling, n *yamltree.Node, v reflect.Value, p *tree.Place) {
 	want := "a number of " + s.UnitName()
 	if n.Kind != yamltree.Int && n.Kind != yamltree.Float {
 		d.notNumber(&record.Field{}, n, p, want)
 		return
 	}
-	number, err := parseNumber(n.Text)
+	number, err := ParseNumber(n.Text)
 	switch span := number.asFloat() * float64(s.Unit); {
 	case err != nil:
-		d.addDiagnostic(diag.InvalidValue, p, n, "%s: %v", p.Label(), err)
+		d.AddDiagnostic(diag.InvalidValue, p, n, "%s: %v", p.Label(), err)
 	case span < 0:
-		d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s; it must be 0 or more", p.Label(), clip.Text(n.Text))
+		d.AddDiagnostic(diag.InvalidValue, p, n, "%s is %s; it must be 0 or more", p.Label(), clip.Text(n.Text))
 	case span >= math.MaxInt64:
-		d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s, which is too large", p.Label(), clip.Text(n.Text))
+		d.AddDiagnostic(diag.InvalidValue, p, n, "%s is %s, which is too large", p.Label(), clip.Text(n.Text))
 	default:
 		if v.Kind() == reflect.Pointer {
 			v.Set(reflect.New(v.Type().Elem()))

@@ -1,4 +1,4 @@
-package config
+package decode
 
 import (
 	"strings"
@@ -43,35 +43,35 @@ func sensitivityOf(f *record.Field, p *tree.Place) sensitivity {
 
 // checkPlainSecret warns about a secret written in the file. The value is masked wherever the file
 // is shown and is never printed.
-func (d *decoder) checkPlainSecret(kind sensitivity, n *yamltree.Node, p *tree.Place) {
+func (d *Decoder) checkPlainSecret(kind sensitivity, n *yamltree.Node, p *tree.Place) {
 	if kind < listed && redact.IsURL(p.Name(), n.Text) {
 		d.checkURL(n, p)
 	}
 	text := []byte(n.Text)
 	found := secret.FindCredentials(text)
 	for _, at := range found {
-		d.tree.Redactor.AddSecret(string(text[at[0]:at[1]]))
+		d.Tree.Redactor.AddSecret(string(text[at[0]:at[1]]))
 	}
 	literal := secret.LiteralOf(n.Text)
 	switch {
 	case len(found) > 0:
 	case kind == credential && literal != "":
 	case kind == named && len(literal) >= secret.MinRandom && secret.LooksRandom([]byte(literal)) && !strings.ContainsAny(literal, " \n"):
-		d.tree.Redactor.AddSecret(n.Text)
+		d.Tree.Redactor.AddSecret(n.Text)
 	case kind == parameter:
 		d.checkParameter(n, p)
 		return
 	default:
 		if kind >= listed && !secret.IsReference(n.Text) {
-			d.tree.Noted.Of(n).Plain = p.Path() // it is not stored, though it may be harmless
+			d.Tree.Noted.Of(n).Plain = p.Path() // it is not stored, though it may be harmless
 		}
 		return
 	}
-	d.reportPlainSecret(n, p)
+	d.ReportPlainSecret(n, p)
 }
 
-func (d *decoder) reportPlainSecret(n *yamltree.Node, p *tree.Place) {
-	d.tree.Noted.Of(n).Plain = p.Path()
-	d.addFinding(diag.New(diag.PlainSecret, p.Path(), "%s contains a secret in plain text", p.Label()).
+func (d *Decoder) ReportPlainSecret(n *yamltree.Node, p *tree.Place) {
+	d.Tree.Noted.Of(n).Plain = p.Path()
+	d.AddFinding(diag.New(diag.PlainSecret, p.Path(), "%s contains a secret in plain text", p.Label()).
 		WithHint("write ${NAME} and set the variable, or ${file:path}"), n)
 }

@@ -1,4 +1,4 @@
-package config
+package decode
 
 import (
 	"reflect"
@@ -16,83 +16,83 @@ import (
 	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
 
-// decoder decodes trees into records. It reports errors as diagnostics and continues with the
+// Decoder decodes trees into records. It reports errors as diagnostics and continues with the
 // next value.
-type decoder struct {
-	tree     *tree.Tree
-	expander expand.Expander
-	strict   bool // an unset variable is an error
-	found    diag.List
-	// partial is set if a top-level value cannot be used, so that definitions may be missing.
-	partial bool
-	// recordOf describes the record of an entry or of settings, and surfaces are the protocols that
+type Decoder struct {
+	Tree     *tree.Tree
+	Expander expand.Expander
+	Strict   bool // an unset variable is an error
+	Found    diag.List
+	// Partial is set if a top-level value cannot be used, so that definitions may be missing.
+	Partial bool
+	// RecordOf describes the record of an entry or of settings, and surfaces are the protocols that
 	// the program was built with.
-	recordOf func(reflect.Type) *record.Type
-	surfaces []string
+	RecordOf func(reflect.Type) *record.Type
+	Surfaces []string
 }
 
-// addDiagnostic adds a diagnostic about the value n, or about the key of the place p if the code
+// AddDiagnostic adds a diagnostic about the value n, or about the key of the place p if the code
 // marks keys.
-func (d *decoder) addDiagnostic(code diag.Code, p *tree.Place, n *yamltree.Node, format string, args ...any) reported {
+func (d *Decoder) AddDiagnostic(code diag.Code, p *tree.Place, n *yamltree.Node, format string, args ...any) Reported {
 	if p != nil && p.Node != nil && (code.MarksKey() || n.Kind == yamltree.Null && n.Text == "") {
 		n = p.Node // the key, also for an omitted value
 	}
-	if doc := d.tree.Documents[n.Document]; doc.Findings > yamltree.MaxFindings {
+	if doc := d.Tree.Documents[n.Document]; doc.Findings > yamltree.MaxFindings {
 		doc.CountFinding(code.Info().Severity) // not worth a text
-		return reported{}
+		return Reported{}
 	}
-	return d.addFinding(diag.New(code, p.Path(), format, args...), n)
+	return d.AddFinding(diag.New(code, p.Path(), format, args...), n)
 }
 
-// addFinding adds a diagnostic about n. The number of diagnostics per file is limited.
-func (d *decoder) addFinding(found diag.Diagnostic, n *yamltree.Node) reported {
-	doc := d.tree.Documents[n.Document]
+// AddFinding adds a diagnostic about n. The number of diagnostics per file is limited.
+func (d *Decoder) AddFinding(found diag.Diagnostic, n *yamltree.Node) Reported {
+	doc := d.Tree.Documents[n.Document]
 	if !doc.CountFinding(found.Severity) {
 		if doc.Omitted == nil {
-			found.Span = doc.SpanOfNode(d.tree.Origins.AsWritten(n))
+			found.Span = doc.SpanOfNode(d.Tree.Origins.AsWritten(n))
 			doc.Omitted = &found
 		}
-		return reported{}
+		return Reported{}
 	}
-	found.Span = doc.SpanOfNode(d.tree.Origins.AsWritten(n))
-	d.found = append(d.found, found)
-	return reported{&d.found[len(d.found)-1]}
+	found.Span = doc.SpanOfNode(d.Tree.Origins.AsWritten(n))
+	d.Found = append(d.Found, found)
+	return Reported{&d.Found[len(d.Found)-1]}
 }
 
-// addAll adds diagnostics of a document that already have positions.
-func (d *decoder) addAll(doc *tree.SourceFile, found diag.List) {
+// AddAll adds diagnostics of a document that already have positions.
+func (d *Decoder) AddAll(doc *tree.SourceFile, found diag.List) {
 	for _, one := range found {
 		if doc.CountFinding(one.Severity) {
-			d.found = append(d.found, one)
+			d.Found = append(d.Found, one)
 		} else if doc.Omitted == nil {
 			doc.Omitted = &one
 		}
 	}
 }
 
-// reported is a diagnostic that was just added, for adding details; it is empty if the diagnostic
+// Reported is a diagnostic that was just added, for adding details; it is empty if the diagnostic
 // was dropped.
-type reported struct{ diagnostic *diag.Diagnostic }
+type Reported struct{ diagnostic *diag.Diagnostic }
 
-func (r reported) setHint(text string) {
+func (r Reported) SetHint(text string) {
 	if r.diagnostic != nil {
 		r.diagnostic.Hint = text
 	}
 }
 
-// countErrors returns the number of errors so far, including unreported ones.
-func (d *decoder) countErrors() int {
+// CountErrors returns the number of errors so far, including unreported ones.
+func (d *Decoder) CountErrors() int {
 	n := 0
-	for _, doc := range d.tree.Documents {
+	for _, doc := range d.Tree.Documents {
 		n += doc.Errors
 	}
 	return n
 }
 
-// decodeFields decodes a mapping into a struct. also is another key, already decoded by the caller.
-func (d *decoder) decodeFields(r *record.Type, n *yamltree.Node, v reflect.Value, p *tree.Place, also string) {
+// DecodeFields decodes a mapping into a struct. also is another key, already decoded by the caller.
+func (d *Decoder) DecodeFields(r *record.Type, n *yamltree.Node, v reflect.Value, p *tree.Place, also string) {
 	if n.Kind != yamltree.Mapping {
-		d.addDiagnostic(diag.InvalidValue, p, n, "%s must be a mapping, not %s", p.Label(), n.Describe(false))
+		d.AddDiagnostic(diag.InvalidValue, p, n, "%s must be a mapping, not %s", p.Label(), n.Describe(false))
 		return
 	}
 	seen := make(map[*record.Field]*yamltree.Node, len(n.Children)/2)
@@ -102,12 +102,12 @@ func (d *decoder) decodeFields(r *record.Type, n *yamltree.Node, v reflect.Value
 		switch {
 		case f == nil && key.Text == also:
 		case f == nil && keys.IsExtension(key.Text):
-			d.hideSecrets(value, secret.IsHiddenName(key.Text))
+			d.HideSecrets(value, secret.IsHiddenName(key.Text))
 		case f == nil:
 			unknown = append(unknown, [2]*yamltree.Node{key, value})
 		case seen[f] != nil:
 			first := seen[f]
-			d.addDiagnostic(diag.InvalidValue, p.Field(key.Text, key), key, "%s means the same as %s; only one of them can be given", clip.Text(key.Text), clip.Text(first.Text))
+			d.AddDiagnostic(diag.InvalidValue, p.Field(key.Text, key), key, "%s means the same as %s; only one of them can be given", clip.Text(key.Text), clip.Text(first.Text))
 		default:
 			seen[f] = key
 			d.decodeField(f, key, value, v, p)
@@ -122,31 +122,31 @@ func (d *decoder) decodeFields(r *record.Type, n *yamltree.Node, v reflect.Value
 }
 
 // decodeField decodes the value of a field.
-func (d *decoder) decodeField(f *record.Field, key, value *yamltree.Node, v reflect.Value, p *tree.Place) {
+func (d *Decoder) decodeField(f *record.Field, key, value *yamltree.Node, v reflect.Value, p *tree.Place) {
 	at := p.Field(key.Text, key)
 	target := f.ValueIn(v)
 	s := record.ShapeOf(f.Type)
 	if value.Kind == yamltree.Null && s != record.NamesShape {
 		// An empty value equals a missing field, except for a list that distinguishes them.
 		if f.Required {
-			d.addDiagnostic(diag.MissingField, at, value, "%s has no value", clip.Text(key.Text))
+			d.AddDiagnostic(diag.MissingField, at, value, "%s has no value", clip.Text(key.Text))
 		}
 		return
 	}
 	if other := f.OtherSpelling(key.Text); other != nil {
-		d.tree.AddSpelling(f.Name, other.Name)
+		d.Tree.AddSpelling(f.Name, other.Name)
 		d.decodeUnits(*other, value, target, at)
 		return
 	}
 	d.decodeValue(f, value, target, at)
 	if f.Required && s == record.TextShape && value.Kind == yamltree.String && value.Text == "" {
-		d.addDiagnostic(diag.MissingField, at, value, "%s is empty", clip.Text(key.Text))
+		d.AddDiagnostic(diag.MissingField, at, value, "%s is empty", clip.Text(key.Text))
 	}
 }
 
 // checkVariant reports the fields of other variants of the record, and returns its
 // variant.
-func (d *decoder) checkVariant(r *record.Type, n *yamltree.Node, v reflect.Value, seen map[*record.Field]*yamltree.Node, p *tree.Place) string {
+func (d *Decoder) checkVariant(r *record.Type, n *yamltree.Node, v reflect.Value, seen map[*record.Field]*yamltree.Node, p *tree.Place) string {
 	if r.Variant == nil {
 		return ""
 	}
@@ -159,23 +159,23 @@ func (d *decoder) checkVariant(r *record.Type, n *yamltree.Node, v reflect.Value
 		if f == nil || len(f.Of) == 0 || slices.Contains(f.Of, variant) || seen[f] != key {
 			continue
 		}
-		d.addDiagnostic(diag.UnknownField, p.Field(key.Text, key), key, "%s does not belong to the type %s, only to %s", clip.Text(key.Text), variant, record.Alternatives(f.Of)).
-			setHint(listAllowed(r.Names(variant)))
+		d.AddDiagnostic(diag.UnknownField, p.Field(key.Text, key), key, "%s does not belong to the type %s, only to %s", clip.Text(key.Text), variant, record.Alternatives(f.Of)).
+			SetHint(listAllowed(r.Names(variant)))
 	}
 	return variant
 }
 
 // reportUnknownField reports a key that a record does not have.
-func (d *decoder) reportUnknownField(r *record.Type, key, value *yamltree.Node, p *tree.Place, variant, also string) {
+func (d *Decoder) reportUnknownField(r *record.Type, key, value *yamltree.Node, p *tree.Place, variant, also string) {
 	at := p.Field(key.Text, key)
 	if slices.Contains(r.LeftOut, key.Text) {
-		d.addDiagnostic(diag.UnknownField, at, key, "this program was built without the protocol %s", key.Text).setHint(listLinked(d.surfaces))
-		d.hideSecrets(value, secret.IsHiddenName(key.Text))
+		d.AddDiagnostic(diag.UnknownField, at, key, "this program was built without the protocol %s", key.Text).SetHint(ListLinked(d.Surfaces))
+		d.HideSecrets(value, secret.IsHiddenName(key.Text))
 		return
 	}
-	found := d.addDiagnostic(diag.UnknownField, at, key, "unknown field %q", clip.Text(key.Text))
+	found := d.AddDiagnostic(diag.UnknownField, at, key, "unknown field %q", clip.Text(key.Text))
 	if found.diagnostic == nil {
-		d.hideSecrets(value, secret.IsHiddenName(key.Text))
+		d.HideSecrets(value, secret.IsHiddenName(key.Text))
 		return
 	}
 	names := r.Names(variant)
@@ -187,17 +187,17 @@ func (d *decoder) reportUnknownField(r *record.Type, key, value *yamltree.Node, 
 		if !ok {
 			hint = listAllowed(names)
 		}
-		found.setHint(hint)
+		found.SetHint(hint)
 		limit := value.Kind == yamltree.Int && strings.HasPrefix(key.Text, "max_")
-		d.hideSecrets(value, secret.IsHiddenName(key.Text) && !limit)
+		d.HideSecrets(value, secret.IsHiddenName(key.Text) && !limit)
 		return
 	}
-	found.setHint(hint)
+	found.SetHint(hint)
 	if f := r.ByName[near]; f != nil {
 		d.addMeantField(p.Field(f.Name, nil))
 		// A number for a numeric field, such as max_token: 100, is a misspelled limit.
 		limit := value.Kind == yamltree.Int && (f.Type.Kind() == reflect.Int || f.Type == reflect.TypeFor[*int]())
-		d.hideSecrets(value, f.Secret || secret.IsHiddenName(key.Text) && !limit)
+		d.HideSecrets(value, f.Secret || secret.IsHiddenName(key.Text) && !limit)
 		return
 	}
 	d.addMeantField(p.Field(near, nil))
@@ -224,15 +224,15 @@ func guessField(r *record.Type, name string, names []string, p *tree.Place) (fie
 	return "", "", false
 }
 
-func (d *decoder) addMeantField(p *tree.Place) {
-	if d.tree.Meant == nil {
-		d.tree.Meant = map[string]bool{}
+func (d *Decoder) addMeantField(p *tree.Place) {
+	if d.Tree.Meant == nil {
+		d.Tree.Meant = map[string]bool{}
 	}
-	d.tree.Meant[p.Path()] = true
+	d.Tree.Meant[p.Path()] = true
 }
 
 // checkRequired reports the required fields that are missing.
-func (d *decoder) checkRequired(r *record.Type, n *yamltree.Node, seen map[*record.Field]*yamltree.Node, p *tree.Place) {
+func (d *Decoder) checkRequired(r *record.Type, n *yamltree.Node, seen map[*record.Field]*yamltree.Node, p *tree.Place) {
 	for _, f := range r.Required {
 		if seen[f] != nil {
 			continue
@@ -242,7 +242,7 @@ func (d *decoder) checkRequired(r *record.Type, n *yamltree.Node, seen map[*reco
 }
 
 // checkDepending reports missing texts that another field's value requires.
-func (d *decoder) checkDepending(r *record.Type, n *yamltree.Node, v reflect.Value, p *tree.Place) {
+func (d *Decoder) checkDepending(r *record.Type, n *yamltree.Node, v reflect.Value, p *tree.Place) {
 	for _, f := range r.Depending {
 		holds := r.ByName[f.When.Field].ValueIn(v).String() == f.When.Value
 		_, written := n.FindField(f.Name)
@@ -253,17 +253,17 @@ func (d *decoder) checkDepending(r *record.Type, n *yamltree.Node, v reflect.Val
 }
 
 // reportMissingField reports a missing field at the key of its record.
-func (d *decoder) reportMissingField(name string, n *yamltree.Node, p *tree.Place, hint string) {
+func (d *Decoder) reportMissingField(name string, n *yamltree.Node, p *tree.Place, hint string) {
 	at := p.Field(name, nil)
-	if d.tree.Meant[at.Path()] {
+	if d.Tree.Meant[at.Path()] {
 		return
 	}
-	if c, ok := d.tree.Origins.Cleared[n][name]; ok {
+	if c, ok := d.Tree.Origins.Cleared[n][name]; ok {
 		n = c.Key
 	} else if p != nil && p.Node != nil {
 		n = p.Node
 	}
-	d.addDiagnostic(diag.MissingField, at, n, "%s is required", name).setHint(hint)
+	d.AddDiagnostic(diag.MissingField, at, n, "%s is required", name).SetHint(hint)
 }
 
 // listAllowed lists a record's names if they are few.
@@ -280,8 +280,8 @@ func listAllowed(names []string) string {
 
 func didYouMean(name string) string { return "did you mean \"" + name + "\"?" }
 
-// listLinked lists the choices built into this program.
-func listLinked(names []string) string {
+// ListLinked lists the choices built into this program.
+func ListLinked(names []string) string {
 	if len(names) == 0 {
 		return "it has none"
 	}

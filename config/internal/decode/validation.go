@@ -1,4 +1,4 @@
-package config
+package decode
 
 import (
 	"reflect"
@@ -10,33 +10,33 @@ import (
 	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
 
-// decodeRecord decodes an entry whose record type is known. It returns the number of earlier
+// DecodeRecord decodes an entry whose record type is known. It returns the number of earlier
 // diagnostics.
-func decodeRecord[T any](d *decoder, id string, n *yamltree.Node, p *tree.Place) (record T, start int) {
-	start = len(d.found)
+func DecodeRecord[T any](d *Decoder, id string, n *yamltree.Node, p *tree.Place) (record T, start int) {
+	start = len(d.Found)
 	v := reflect.ValueOf(&record).Elem()
-	r := d.recordOf(v.Type())
+	r := d.RecordOf(v.Type())
 	if r.ID != nil {
 		v.FieldByIndex(r.ID).SetString(id)
 	}
-	d.decodeFields(r, n, v, p, "")
+	d.DecodeFields(r, n, v, p, "")
 	return record, start
 }
 
-// addValidationFindings adds the findings of a record's Validate, except for those that repeat or
+// AddValidationFindings adds the findings of a record's Validate, except for those that repeat or
 // follow from diagnostics reported in the record since start.
-func (d *decoder) addValidationFindings(start int, p *tree.Place, n *yamltree.Node, list diag.List) {
+func (d *Decoder) AddValidationFindings(start int, p *tree.Place, n *yamltree.Node, list diag.List) {
 	if len(list) == 0 {
 		return
 	}
-	before := slices.Clone(d.found[start:])
+	before := slices.Clone(d.Found[start:])
 	base := p.Path()
 	for _, one := range list {
 		one.Path = diag.Join(base, one.Path)
-		if d.tree.Meant[one.Path] && one.Code == diag.MissingField || repeatsFinding(one, before, base) {
+		if d.Tree.Meant[one.Path] && one.Code == diag.MissingField || repeatsFinding(one, before, base) {
 			continue
 		}
-		d.addAt(one, n)
+		d.AddAt(one, n)
 	}
 }
 
@@ -65,10 +65,10 @@ func isBelow(path, above string) bool {
 	return ok && rest != "" && (rest[0] == '.' || rest[0] == '[' || above == "")
 }
 
-// addAt adds a diagnostic of a record at the place its path leads to.
-func (d *decoder) addAt(one diag.Diagnostic, n *yamltree.Node) {
-	if at, ok := d.tree.FindTarget(tree.PlaceCode(&one), one.Path); ok {
+// AddAt adds a diagnostic of a record at the place its path leads to.
+func (d *Decoder) AddAt(one diag.Diagnostic, n *yamltree.Node) {
+	if at, ok := d.Tree.FindTarget(tree.PlaceCode(&one), one.Path); ok {
 		n = at
 	}
-	d.addFinding(one, n)
+	d.AddFinding(one, n)
 }
