@@ -7,7 +7,6 @@ import (
 	"github.com/agentruntime/agentruntime/config/internal/tree"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/rawjson"
-	"github.com/agentruntime/agentruntime/internal/redact"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
 
@@ -94,37 +93,10 @@ func (w *jsonWriter) writeMapping(n *yamltree.Node, p *tree.Place) bool {
 	return ok
 }
 
+// LowerBool returns a truth value as JSON writes it.
 func LowerBool(text string) string {
 	if text[0] == 't' || text[0] == 'T' {
 		return "true"
 	}
 	return "false"
-}
-
-// AddSecret hides a value where the text of its file is shown.
-func (d *Decoder) AddSecret(n *yamltree.Node) {
-	doc := d.Tree.Documents[n.Document]
-	doc.Secrets = append(doc.Secrets, n)
-}
-
-// HideSecrets hides the texts of an undecoded value: all of them if it is a secret, otherwise those
-// in fields with secret names.
-func (d *Decoder) HideSecrets(n *yamltree.Node, isSecret bool) {
-	switch n.Kind {
-	case yamltree.Mapping:
-		for key, value := range n.Pairs {
-			d.HideSecrets(value, isSecret || secret.IsHiddenName(key.Text))
-		}
-	case yamltree.Sequence:
-		for _, child := range n.Children {
-			d.HideSecrets(child, isSecret)
-		}
-	case yamltree.String, yamltree.Int, yamltree.Float:
-		if isSecret {
-			d.AddSecret(n)
-			d.Tree.Redactor.AddSecret(n.Text)
-		} else if n.Kind == yamltree.String && redact.IsURL("url", n.Text) {
-			d.hideURL(n)
-		}
-	}
 }

@@ -6,11 +6,15 @@ import (
 	"math"
 	"math/big"
 	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/config/internal/record"
+	"github.com/agentruntime/agentruntime/config/internal/tree"
+	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
 
 // Number is a number exactly as written in a file.
@@ -152,4 +156,65 @@ func (n Number) storeIn(v reflect.Value) bool {
 		v.SetUint(u)
 		return true
 	}
+}
+
+func (d *Decoder) decodeNumber(f *record.Field, n *yamltree.Node, v reflect.Value, p *tree.Place) {
+	want := "a whole number"
+	if record.ShapeOf(v.Type()) == record.FloatShape {
+		want = "a number"
+	}
+	if n.Kind != yamltree.Int && n.Kind != yamltree.Float {
+		d.notNumber(f, n, p, want)
+		return
+	}
+	number, err := ParseNumber(n.Text)
+	if err != nil {
+		d.AddDiagnostic(diag.InvalidValue, p, n, "%s: %v", p.Label(), err)
+		return
+	}
+	if !d.inRange(f, n, number.asFloat(), p) {
+		return
+	}
+	if !number.storeIn(v) {
+		if _, whole := number.asInt(); whole || want == "a number" {
+			d.AddDiagnostic(diag.InvalidValue, p, n, "%s is %s, which is too large or too small", p.Label(), clip.Text(n.Text))
+			return
+		}
+		d.reportMismatch(f, n, p, want)
+	}
+}
+
+// notNumber reports a value that is not a number.
+func (d *Decoder) notNumber(f *record.Field, n *yamltree.Node, p *tree.Place, want string) {
+	found := d.reportMismatch(f, n, p, want)
+	if n.Kind != yamltree.String {
+		return
+	}
+	if _, err := ParseNumber(n.Text); err == nil {
+		found.SetHint("write it without quotes")
+	} else if strings.Contains(n.Text, "${") {
+		found.SetHint("variables give texts, never numbers")
+	} else if bare := strings.TrimSpace(currency.ReplaceAllString(n.Text, "")); bare != n.Text {
+		if _, err := ParseNumber(bare); err == nil && !f.Secret {
+			found.SetHint("write " + bare)
+		}
+	}
+}
+
+// currency matches currency symbols and codes, which amounts must not contain.
+var currency = regexp.MustCompile(`(?i)[$€£¥]|\b(?:usd|eur|gbp)\b`)
+
+// inRange checks a number against the limits of its field.
+func (d *Decoder) inRange(f *record.Field, n *yamltree.Node, v float64, p *tree.Place) bool {
+	switch {
+	case f.Min != nil && f.Max != nil && (v < *f.Min || v > *f.Max):
+		d.AddDiagnostic(diag.InvalidValue, p, n, "%s is %s; it must be between %s and %s", p.Label(), clip.Text(n.Text), record.FormatNumber(*f.Min), record.FormatNumber(*f.Max))
+	case f.Min != nil && v < *f.Min:
+		d.AddDiagnostic(diag.InvalidValue, p, n, "%s is %s; it must be %s or more", p.Label(), clip.Text(n.Text), record.FormatNumber(*f.Min))
+	case f.Max != nil && v > *f.Max:
+		d.AddDiagnostic(diag.InvalidValue, p, n, "%s is %s; it must be %s or less", p.Label(), clip.Text(n.Text), record.FormatNumber(*f.Max))
+	default:
+		return true
+	}
+	return false
 }

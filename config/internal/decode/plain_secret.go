@@ -6,7 +6,6 @@ import (
 	"github.com/agentruntime/agentruntime/config/internal/record"
 	"github.com/agentruntime/agentruntime/config/internal/secret"
 	"github.com/agentruntime/agentruntime/config/internal/tree"
-	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/redact"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
@@ -68,10 +67,4 @@ func (d *Decoder) checkPlainSecret(kind sensitivity, n *yamltree.Node, p *tree.P
 		return
 	}
 	d.ReportPlainSecret(n, p)
-}
-
-func (d *Decoder) ReportPlainSecret(n *yamltree.Node, p *tree.Place) {
-	d.Tree.Noted.Of(n).Plain = p.Path()
-	d.AddFinding(diag.New(diag.PlainSecret, p.Path(), "%s contains a secret in plain text", p.Label()).
-		WithHint("write ${NAME} and set the variable, or ${file:path}"), n)
 }

@@ -13,13 +13,6 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// promptScopes are the scopes of variables allowed in prompts, tenantScopes those allowed in other
-// fields.
-var (
-	promptScopes = []spec.Scope{spec.TurnScope, spec.TenantScope}
-	tenantScopes = []spec.Scope{spec.TenantScope}
-)
-
 func (d *Decoder) decodePrompt(f *record.Field, n *yamltree.Node, v reflect.Value, p *tree.Place) {
 	if n.Kind != yamltree.Mapping {
 		if n.Kind == yamltree.Sequence {

@@ -1,7 +1,6 @@
 package decode
 
 import (
-	"net/url"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/config/internal/secret"
@@ -28,32 +27,6 @@ func (d *Decoder) checkURL(n *yamltree.Node, p *tree.Place) {
 			fallthrough
 		default:
 			d.Tree.Noted.Of(n).PlainURL = p.Path()
-		}
-	}
-}
-
-// hideURL hides the user and parameters of a URL in all output.
-func (d *Decoder) hideURL(n *yamltree.Node) {
-	for _, part := range redact.URLParts(n.Text) {
-		if value := n.Text[part.From:part.To]; strings.IndexByte(value, '$') < 0 {
-			d.hideURLPart(n.Text[part.Start:part.From], value)
-		}
-	}
-}
-
-// hideURLPart hides a part of a URL where it follows its name, and everywhere if it looks like a
-// secret. Errors of HTTP clients contain URLs.
-func (d *Decoder) hideURLPart(name, value string) {
-	spellings := []string{value}
-	if plain, err := url.QueryUnescape(value); err == nil {
-		spellings = append(spellings, plain, url.QueryEscape(plain))
-	}
-	for _, spelling := range spellings {
-		if name != "" {
-			d.Tree.Redactor.AddValue(secret.Value{Text: name + spelling, Shown: name + secret.Shown})
-		}
-		if len(spelling) >= secret.MinRandom && secret.LooksRandom([]byte(spelling)) {
-			d.Tree.Redactor.AddSecret(spelling)
 		}
 	}
 }

@@ -16,12 +16,13 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
+// WrongTop reports a top-level value of the wrong type.
 func (d *Decoder) WrongTop(key, value *yamltree.Node, want string) {
-	var root *tree.Place
 	d.Partial = true
-	d.AddDiagnostic(diag.InvalidValue, root.Field(key.Text, key), value, "%s must be %s, not %s", key.Text, want, value.Describe(false)).SetHint(formOf(key.Text, value))
+	d.AddDiagnostic(diag.InvalidValue, tree.TopField(key.Text, key), value, "%s must be %s, not %s", key.Text, want, value.Describe(false)).SetHint(formOf(key.Text, value))
 }
 
+// UnknownTop reports an unknown top-level key.
 func (d *Decoder) UnknownTop(key, value *yamltree.Node) {
 	names := keys.Top()
 	found := d.AddDiagnostic(diag.UnknownField, tree.TopField(key.Text, key), key, "unknown field %q", clip.Text(key.Text))
@@ -85,8 +86,7 @@ func (d *Decoder) CheckVersion(doc *tree.SourceFile) bool {
 			return true
 		}
 	}
-	var root *tree.Place
-	found := d.AddDiagnostic(diag.UnsupportedVersion, root.Field("version", key), value, "version %s is not supported", describeVersion(value))
+	found := d.AddDiagnostic(diag.UnsupportedVersion, tree.TopField("version", key), value, "version %s is not supported", describeVersion(value))
 	found.SetHint(supported)
 	return false
 }
