@@ -65,6 +65,7 @@ func (d *Decoder) hideURLPart(name, value string) {
 	}
 }
 
+// ReportPlainSecret warns about a secret in plain text, without showing it.
 func (d *Decoder) ReportPlainSecret(n *yamltree.Node, p *tree.Place) {
 	d.Tree.Noted.Of(n).Plain = p.Path()
 	d.AddFinding(diag.New(diag.PlainSecret, p.Path(), "%s contains a secret in plain text", p.Label()).

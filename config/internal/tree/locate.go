@@ -88,11 +88,13 @@ func (t *Tree) FindChild(from *yamltree.Node, name string) (key, value *yamltree
 	return nil, nil
 }
 
+// FindRegistry returns a registry, or nil.
 func (t *Tree) FindRegistry(name string) *yamltree.Node {
 	_, value := t.Root.FindField(name)
 	return value
 }
 
+// FindEntry returns an entry of a registry, or nil.
 func (t *Tree) FindEntry(registry, id string) *yamltree.Node {
 	in := t.FindRegistry(registry)
 	if in == nil {
