@@ -130,3 +130,9 @@ func viewFile(b *model.Blob) object {
 	}
 	return object{"type": kind, "source": source}
 }
+
+// object is an event or a message.
+type object map[string]any
+
+// resultID returns the id of the message with the result of a call.
+func resultID(callID string) string { return callID + "/result" }

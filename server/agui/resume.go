@@ -35,35 +35,6 @@ func unknownInterrupt(id string) *runError {
 	return &runError{codeUnknownInterrupt, fmt.Sprintf("the thread has no open interrupt %q", clip.Text(id))}
 }
 
-// answerTurn answers a turn and streams the rest. Repeating the same answers gives the same stream;
-// without answers the interrupts are announced again.
-func (x *exchange) answerTurn(turn *service.Turn) error {
-	n, err := x.ReadTurn(turn.ID)
-	if err != nil {
-		return err
-	}
-	segment, err := x.answeredSegment(n)
-	if err != nil {
-		return x.streamRefusal(err)
-	}
-	answers, err := x.answers(x.Context(), n, segment)
-	if err != nil {
-		return x.streamRefusal(err)
-	}
-	if answers == nil {
-		return x.streamQuestions(n)
-	}
-	said, err := x.readMessage(turn.ID)
-	if err != nil {
-		return err
-	}
-	again, err := x.AnswerTurn(turn.ID, answers, said)
-	if err != nil {
-		return x.streamRefusal(err)
-	}
-	return x.streamTurn(again, segment+1)
-}
-
 // answeredSegment returns the answer whose questions the request answers.
 func (x *exchange) answeredSegment(n *surfacekit.Narrator) (int, error) {
 	segment := n.Segment - 1

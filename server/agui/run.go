@@ -1,13 +1,9 @@
 package agui
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
-	"slices"
 
-	"github.com/agentruntime/agentruntime/internal/rawjson"
-	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
 )
@@ -47,21 +43,6 @@ func (c *call) startRun() (any, error) {
 	default:
 		return nil, x.beginTurn()
 	}
-}
-
-// exchange is a run that a client requests.
-type exchange struct {
-	*call
-	in      *runInput
-	session *service.Session
-	history []model.Message
-}
-
-// newInput returns the user's messages after the assistant's last one.
-func (x *exchange) newInput() ([]model.Message, bool) {
-	isResult := func(m model.Message) bool { return m.Role != model.RoleAssistant && surfacekit.TurnOf(m.ID) != m.ID }
-	_, input, ok := surfacekit.SplitInput(slices.DeleteFunc(slices.Clone(x.history), isResult))
-	return input, ok
 }
 
 // joinRun responds with an existing run if the request repeats, continues or follows one.
@@ -109,6 +90,35 @@ func (x *exchange) answeredTurn() string {
 		return surfacekit.TurnOf(x.in.Messages[n-1].ToolCallID)
 	}
 	return ""
+}
+
+// answerTurn answers a turn and streams the rest. Repeating the same answers gives the same stream;
+// without answers the interrupts are announced again.
+func (x *exchange) answerTurn(turn *service.Turn) error {
+	n, err := x.ReadTurn(turn.ID)
+	if err != nil {
+		return err
+	}
+	segment, err := x.answeredSegment(n)
+	if err != nil {
+		return x.streamRefusal(err)
+	}
+	answers, err := x.answers(x.Context(), n, segment)
+	if err != nil {
+		return x.streamRefusal(err)
+	}
+	if answers == nil {
+		return x.streamQuestions(n)
+	}
+	said, err := x.readMessage(turn.ID)
+	if err != nil {
+		return err
+	}
+	again, err := x.AnswerTurn(turn.ID, answers, said)
+	if err != nil {
+		return x.streamRefusal(err)
+	}
+	return x.streamTurn(again, segment+1)
 }
 
 // beginTurn begins a turn.
@@ -159,33 +169,4 @@ func (x *exchange) beginTurn() error {
 		return err
 	}
 	return x.streamTurn(made, 0)
-}
-
-// changedState returns the client's state if it differs from the session's.
-func (x *exchange) changedState(snapshotID string) (json.RawMessage, error) {
-	state := x.in.appState()
-	if state == nil {
-		return nil, nil
-	}
-	kept, err := x.keptState(snapshotID)
-	if err != nil || rawjson.Equal(state, kept) {
-		return nil, err
-	}
-	return state, nil
-}
-
-// keptState returns the session's state in a snapshot, or in the latest one; nil if it has none.
-func (x *exchange) keptState(snapshotID string) (json.RawMessage, error) {
-	if x.session == nil {
-		return nil, nil
-	}
-	id := cmp.Or(snapshotID, x.session.Tip)
-	if id == "" {
-		return nil, nil
-	}
-	kept, err := x.Service.GetSnapshotHead(x.Context(), x.Caller, id)
-	if err != nil || kept.State == nil {
-		return nil, err
-	}
-	return kept.State.Custom, nil
 }

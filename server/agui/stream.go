@@ -86,9 +86,6 @@ func (x *exchange) streamThread(turn *service.Turn) error {
 	return s.serveStream(turn)
 }
 
-// object is an event.
-type object map[string]any
-
 // Begin writes the first events.
 func (s *stream) Begin() {
 	begun := object{"threadId": s.in.ThreadID, "runId": s.in.RunID}
@@ -221,9 +218,6 @@ func (s *stream) DropCall(c *surfacekit.Call) {
 func (s *stream) result(c *surfacekit.Call, content string) {
 	s.WriteEvent("TOOL_CALL_RESULT", object{"messageId": resultID(c.ID), "toolCallId": c.ID, "content": content, "role": "tool"})
 }
-
-// resultID returns the id of the message with the result of a call.
-func resultID(callID string) string { return callID + "/result" }
 
 // CallOutput shows the output of a running tool.
 func (s *stream) CallOutput(c *surfacekit.Call, delta string) {

@@ -14,12 +14,6 @@ import (
 	clienttool "github.com/agentruntime/agentruntime/tools/client"
 )
 
-// turnRecord is stored with a turn for the surface.
-type turnRecord struct {
-	// Functions are the names of the tools that the page runs.
-	Functions []string `json:"functions,omitempty"`
-}
-
 // answerMessage answers the last message, or continues the turn that the assistant's last message
 // answers.
 func (c *call) answerMessage() (any, error) {
