@@ -2,20 +2,15 @@ package provider
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
 	pb "github.com/agentruntime/agentruntime/internal/providerproto"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
-	"github.com/agentruntime/agentruntime/service"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -103,24 +98,6 @@ func splitMessages(given []*pb.AgentMessage, find surfacekit.ArtifactFinder) (be
 		return nil, nil, invalid("messages must end with one that is not the assistant's")
 	}
 	return before, input, nil
-}
-
-// findArtifacts returns a finder of the artifacts of a subject's sessions.
-func (s *Server) findArtifacts(ctx context.Context, subject *pb.AgentSubjectContext) surfacekit.ArtifactFinder {
-	return func(id string) (*service.Artifact, error) {
-		turns, err := s.open()
-		if err != nil {
-			return nil, err
-		}
-		found, err := turns.GetArtifact(ctx, owner, id)
-		if err == nil {
-			_, err = s.readSession(ctx, found.SessionID, subject)
-		}
-		if errors.Is(err, service.ErrNotFound) || status.Code(err) == codes.NotFound {
-			return nil, service.ErrNotFound
-		}
-		return found, s.toStatus(ctx, "find_artifact", err)
-	}
 }
 
 func messageOf(m *pb.AgentMessage, find surfacekit.ArtifactFinder) (model.Message, error) {

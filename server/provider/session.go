@@ -93,6 +93,16 @@ func (s *Server) readSession(ctx context.Context, id string, subject *pb.AgentSu
 	return found, nil
 }
 
+// findModel returns the id of the model or pool with a name. The empty name returns an empty id,
+// which leaves the choice to the agent. The provider of a hosted agent knows the agent's models.
+func findModel(turns *service.Service, agentID, name string) (string, error) {
+	id, err := surfacekit.FindModel(turns.Revision().Set(), agentID, name, nil)
+	if err != nil {
+		return "", invalid("model %q is not available", name)
+	}
+	return id, nil
+}
+
 // viewSession shows a session.
 func (s *Server) viewSession(from *session, short bool) (*pb.AgentSession, error) {
 	out := &pb.AgentSession{

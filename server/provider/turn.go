@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 
 	pb "github.com/agentruntime/agentruntime/internal/providerproto"
 	"github.com/agentruntime/agentruntime/resolve"
@@ -48,16 +49,6 @@ func (s *Server) readTurn(ctx context.Context, id string, subject *pb.AgentSubje
 		return nil, notFound("turn", id)
 	}
 	return found, nil
-}
-
-// findModel returns the id of the model or pool with a name. The empty name returns an empty id,
-// which leaves the choice to the agent. The provider of a hosted agent knows the agent's models.
-func findModel(turns *service.Service, agentID, name string) (string, error) {
-	id, err := surfacekit.FindModel(turns.Revision().Set(), agentID, name, nil)
-	if err != nil {
-		return "", invalid("model %q is not available", name)
-	}
-	return id, nil
 }
 
 // CreateTurn stores a turn, once per idempotency key, and returns while it runs.
@@ -134,6 +125,24 @@ func (s *Server) composeTurn(ctx context.Context, in *session, req *pb.CreateAge
 		out.IdempotencyBody, err = bodyOf(req)
 	}
 	return out, err
+}
+
+// findArtifacts returns a finder of the artifacts of a subject's sessions.
+func (s *Server) findArtifacts(ctx context.Context, subject *pb.AgentSubjectContext) surfacekit.ArtifactFinder {
+	return func(id string) (*service.Artifact, error) {
+		turns, err := s.open()
+		if err != nil {
+			return nil, err
+		}
+		found, err := turns.GetArtifact(ctx, owner, id)
+		if err == nil {
+			_, err = s.readSession(ctx, found.SessionID, subject)
+		}
+		if errors.Is(err, service.ErrNotFound) || status.Code(err) == codes.NotFound {
+			return nil, service.ErrNotFound
+		}
+		return found, s.toStatus(ctx, "find_artifact", err)
+	}
 }
 
 // bodyOf returns the part of a request that a repetition with its key must not change.
