@@ -1,7 +1,6 @@
 package surfacekit
 
 import (
-	"context"
 	"errors"
 	"math"
 	"slices"
@@ -91,15 +90,6 @@ func (r *Request) FindTurn(session *service.Session, id string) (*service.Turn, 
 		return nil, nil //nolint:nilnil // there is none
 	}
 	return turn, err
-}
-
-// LatestTurn returns the newest turn of a session; nil without one.
-func LatestTurn(ctx context.Context, s *service.Service, caller service.Caller, sessionID string) (*service.Turn, error) {
-	list, err := s.ListTurns(ctx, caller, service.TurnQuery{SessionID: sessionID, Page: service.Page{Limit: 1}})
-	if err != nil || len(list.Turns) == 0 {
-		return nil, err
-	}
-	return list.Turns[0], nil
 }
 
 // ReadTurn returns a narrator that has read a turn's events so far.

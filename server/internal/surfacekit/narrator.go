@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/event/interaction"
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/model"
 )
 
@@ -70,6 +71,32 @@ func (n *Narrator) Over() bool { return n.Finished != nil || n.Segment > n.to }
 
 // IsLast reports whether the current answer is the last requested one.
 func (n *Narrator) IsLast() bool { return n.Segment == n.to }
+
+// Question returns a question by its public id; nil if the id is unknown.
+func (n *Narrator) Question(id string) *Question {
+	for _, q := range n.Questions {
+		if q.ID == id {
+			return q
+		}
+	}
+	return nil
+}
+
+// AsksClient returns the question for the result of a client call by the call's public id; nil for
+// other calls.
+func (n *Narrator) AsksClient(callID string) *Question {
+	for _, q := range n.Questions {
+		if q.RunsAtClient() && q.Call.ID == callID {
+			return q
+		}
+	}
+	return nil
+}
+
+// Open returns the unanswered questions.
+func (n *Narrator) Open() []*Question {
+	return slices.DeleteFunc(slices.Clone(n.Questions), func(q *Question) bool { return q.Answered })
+}
 
 // Add adds records of the log, up to the end of the last requested answer.
 func (n *Narrator) Add(records []event.Record) error {
@@ -161,6 +188,35 @@ func (n *Narrator) beginStep(d *event.StepStart) {
 	n.tell(func(t Teller) { t.BeginStep(d.Step) })
 }
 
+// wait ends the answer if the turn waits for new questions to its client.
+func (n *Narrator) wait() {
+	var asked []*Question
+	n.Skipped = nil
+	for _, q := range n.Questions {
+		switch {
+		case q.Answered || q.asked:
+		case n.CannotAsk != nil && n.CannotAsk(q):
+			n.Skipped = append(n.Skipped, q)
+		default:
+			q.asked, q.Segment = true, n.Segment
+			asked = append(asked, q)
+		}
+	}
+	if len(asked) == 0 {
+		return
+	}
+	// Concurrent calls ask in any order.
+	slices.SortStableFunc(asked, func(a, b *Question) int { return slices.Index(n.order, a.CallID) - slices.Index(n.order, b.CallID) })
+	n.closeText(Complete)
+	for _, q := range asked {
+		n.tell(func(t Teller) { t.Ask(q) })
+	}
+	n.endStep()
+	n.tell(func(t Teller) { t.Wait(asked) })
+	n.Segment++
+	n.Usage = nil
+}
+
 func (n *Narrator) endStep() {
 	if n.whole {
 		n.closeText(Complete)
@@ -245,4 +301,64 @@ func (n *Narrator) Finish(d *event.RunFinish) {
 	n.endStep()
 	n.tell(func(t Teller) { t.End(d) })
 	n.Finished = d
+}
+
+// beginCall begins a call. If its id was used before, a number is added to the id.
+func (n *Narrator) beginCall(id, name string) *Call {
+	n.closeText(BeforeCall)
+	if n.message == "" {
+		n.nextMessage("")
+	}
+	public := n.turn + "/" + id
+	if n.ids[public]++; n.ids[public] > 1 {
+		public += "~" + strconv.Itoa(n.ids[public])
+	}
+	c := &Call{ID: public, Name: name, Message: n.message}
+	n.calls[id] = c
+	n.pending = append(n.pending, c)
+	n.tell(func(t Teller) { t.BeginCall(c) })
+	return c
+}
+
+// endCall ends a call with its arguments. If they differ from those already sent, the call is sent
+// again.
+func (n *Narrator) endCall(d *event.ToolCallReady) {
+	c := n.calls[d.ID]
+	arguments := string(rawjson.Object(d.Arguments))
+	if c != nil && !c.ended && len(c.told) > 0 && string(c.told) != arguments {
+		n.dropCall(c)
+	}
+	if c == nil || c.ended {
+		c = n.beginCall(d.ID, d.Name)
+	}
+	if len(c.told) == 0 {
+		n.tell(func(t Teller) { t.CallArguments(c, arguments) })
+	}
+	c.Arguments, c.told, c.ended = arguments, nil, true
+	n.order = append(n.order, d.ID)
+	n.tell(func(t Teller) { t.EndCall(c) })
+}
+
+func (n *Narrator) dropCall(c *Call) {
+	if c == nil || c.Dropped {
+		return
+	}
+	if c.Dropped = true; !c.ended {
+		c.ended = true
+		n.tell(func(t Teller) { t.EndCall(c) })
+	}
+	n.tell(func(t Teller) { t.DropCall(c) })
+}
+
+func (n *Narrator) addResult(d *event.ToolCallDone) {
+	if d.Outcome == event.CallSuspended {
+		return
+	}
+	n.closeText(Complete)
+	c := n.calls[d.ID]
+	if c == nil {
+		n.endCall(&event.ToolCallReady{ID: d.ID, Name: d.Name})
+		c = n.calls[d.ID]
+	}
+	n.tell(func(t Teller) { t.CallResult(c, d) })
 }

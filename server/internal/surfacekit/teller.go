@@ -1,6 +1,10 @@
 package surfacekit
 
-import "github.com/agentruntime/agentruntime/event"
+import (
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/tools"
+	clienttool "github.com/agentruntime/agentruntime/tools/client"
+)
 
 // Teller receives the log of a turn in order. Everything that begins also ends, before the answer
 // does. Text that the model repeats after it broke off has another id.
@@ -50,6 +54,45 @@ const (
 	Repeated
 	Unfinished
 )
+
+// Call is a tool call.
+type Call struct {
+	// ID joins the ids of the turn and the call. Message is the message with the call.
+	ID, Name, Message string
+	// Arguments is a JSON object once the call has ended.
+	Arguments string
+	// Dropped is set if the model repeats the call.
+	Dropped bool
+	ended   bool
+	// told has the arguments sent so far.
+	told []byte
+}
+
+// Question is a question of a turn.
+type Question struct {
+	*event.InteractionRequest
+	// ID joins the ids of the turn and the interaction. Call is the waiting call; nil if the log
+	// does not have it.
+	ID   string
+	Call *Call
+	// Segment is the answer that ends with the question.
+	Segment  int
+	Answered bool
+	// Canceled is set if the client was not asked, or refused.
+	Canceled bool
+	asked    bool
+}
+
+// RunsAtClient reports whether the question is a call of a client function.
+func (q *Question) RunsAtClient() bool {
+	return q.Action == clienttool.Action && q.Call != nil && q.Call.Name == q.Tool
+}
+
+// IsWords reports whether the answer is a text or a form, rather than the decision whether to make
+// a call.
+func (q *Question) IsWords() bool {
+	return q.Action == tools.ActionAsk || q.Action == tools.ActionAuthorize || q.Tool == ""
+}
 
 // Silent is a Teller that does nothing. Tellers that ignore some calls embed it.
 type Silent struct{}

@@ -97,3 +97,12 @@ func (t *Threads) Stop(ctx context.Context, id string) (Stopped, error) {
 	_, err = t.Service.CancelTurn(ctx, t.Caller, latest.ID, "the client stopped it")
 	return Stopped{true}, err
 }
+
+// LatestTurn returns the newest turn of a session; nil without one.
+func LatestTurn(ctx context.Context, s *service.Service, caller service.Caller, sessionID string) (*service.Turn, error) {
+	list, err := s.ListTurns(ctx, caller, service.TurnQuery{SessionID: sessionID, Page: service.Page{Limit: 1}})
+	if err != nil || len(list.Turns) == 0 {
+		return nil, err
+	}
+	return list.Turns[0], nil
+}
