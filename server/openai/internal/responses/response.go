@@ -24,6 +24,13 @@ type Response struct {
 	run.Echo
 }
 
+// DeletedView is the response to a deletion.
+type DeletedView struct {
+	ID      string `json:"id"`
+	Object  string `json:"object"`
+	Deleted bool   `json:"deleted"`
+}
+
 // Failure is why a response failed.
 type Failure struct {
 	Code    string  `json:"code"`

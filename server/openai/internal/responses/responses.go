@@ -4,44 +4,16 @@ package responses
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 
-	"github.com/agentruntime/agentruntime/config/settings"
-	"github.com/agentruntime/agentruntime/event/interaction"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/server"
-	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/server/openai/internal/run"
 	"github.com/agentruntime/agentruntime/service"
-	clienttool "github.com/agentruntime/agentruntime/tools/client"
 )
-
-// Routes returns the routes of responses and conversations.
-func Routes(b *surfacekit.Base) []server.Route {
-	route := func(pattern, scope string, answer func(*run.Call) (any, error)) server.Route {
-		return run.NewRoute(b, pattern, scope, answer)
-	}
-	return []server.Route{
-		server.Typed[Request, Response](route("POST /v1/responses", settings.ScopeRunsWrite, createResponse)).WithNewTurn().WithStream(),
-		server.Typed[surfacekit.None, Response](route("GET /v1/responses/{id}", settings.ScopeRunsRead, onResponse(readResponse))).WithStream(),
-		server.Typed[surfacekit.None, Response](route("POST /v1/responses/{id}/cancel", settings.ScopeRunsWrite, onResponse(cancelResponse))).WithAudit(server.AuditCancelTurn),
-		server.Typed[surfacekit.None, DeletedView](route("DELETE /v1/responses/{id}", settings.ScopeRunsWrite, onResponse(deleteResponse))).WithAudit(server.AuditUpdateSession),
-		server.Typed[surfacekit.None, ItemList](route("GET /v1/responses/{id}/input_items", settings.ScopeRunsRead, onResponse(listInput))),
-		server.Typed[conversationRequest, ConversationView](route("POST /v1/conversations", settings.ScopeSessionsWrite, createConversation)).WithAudit(server.AuditCreateSession),
-		server.Typed[surfacekit.None, ConversationView](route("GET /v1/conversations/{id}", settings.ScopeSessionsRead, onConversation(readConversation))),
-		server.Typed[conversationRequest, ConversationView](route("POST /v1/conversations/{id}", settings.ScopeSessionsWrite, onConversation(updateConversation))).WithAudit(server.AuditUpdateSession),
-		server.Typed[surfacekit.None, DeletedView](route("DELETE /v1/conversations/{id}", settings.ScopeSessionsWrite, onConversation(deleteConversation))).WithAudit(server.AuditUpdateSession),
-		server.Typed[surfacekit.None, ItemList](route("GET /v1/conversations/{id}/items", settings.ScopeSessionsRead, onConversation(listItems))),
-		server.Typed[conversationRequest, ItemList](route("POST /v1/conversations/{id}/items", settings.ScopeSessionsWrite, onConversation(createItems))).WithAudit(server.AuditUpdateSession),
-		server.Typed[surfacekit.None, json.RawMessage](route("GET /v1/conversations/{id}/items/{item}", settings.ScopeSessionsRead, onConversation(readItem))),
-		server.Typed[surfacekit.None, ConversationView](route("DELETE /v1/conversations/{id}/items/{item}", settings.ScopeSessionsWrite, onConversation(deleteItem))).WithAudit(server.AuditUpdateSession),
-	}
-}
 
 // createResponse starts a run, or continues the run that waits for the input.
 func createResponse(c *run.Call) (any, error) {
@@ -219,13 +191,6 @@ func cancelTurn(a *run.Answer, reason string) error {
 	return err
 }
 
-// DeletedView is the response to a deletion.
-type DeletedView struct {
-	ID      string `json:"id"`
-	Object  string `json:"object"`
-	Deleted bool   `json:"deleted"`
-}
-
 // deleteResponse hides a response. Its turn remains for readers of the log.
 func deleteResponse(c *run.Call, a *run.Answer) (any, error) {
 	if err := cancelTurn(a, "the client deleted the response"); err != nil {
@@ -245,143 +210,4 @@ func listInput(c *run.Call, a *run.Answer) (any, error) {
 		return nil, err
 	}
 	return listPage(c, items)
-}
-
-// inputMark prefixes the numbers of input items.
-const inputMark = "i"
-
-// inputItems returns the input of a turn's segment: the turn's messages, or the answers that began
-// the segment.
-func inputItems(a *run.Answer, segment int) ([]json.RawMessage, error) {
-	ctx, c := a.Call.Context(), a.Call
-	var list []run.ItemView
-	if segment == 0 {
-		messages, err := c.Service.TurnInput(ctx, c.Caller, a.Turn.ID)
-		if err != nil {
-			return nil, err
-		}
-		for i := range messages {
-			list = append(list, run.ViewMessage(run.MessagePrefix+a.Core+"_"+inputMark+strconv.Itoa(i), &messages[i]))
-		}
-		return run.EncodeAll(list)
-	}
-	answered, err := c.Service.ListInteractions(ctx, c.Caller, service.InteractionQuery{TurnID: a.Turn.ID})
-	if err != nil {
-		return nil, err
-	}
-	for _, q := range a.Endings[segment-1].Questions {
-		for _, i := range answered {
-			if i.ID == q.InteractionRequest.ID {
-				list = append(list, viewAnswer(a.Shown[q], i))
-			}
-		}
-	}
-	return run.EncodeAll(list)
-}
-
-// viewAnswer shows the answer to a question.
-func viewAnswer(asked *run.Item, i *service.Interaction) run.ItemView {
-	var given interaction.Answer
-	_ = json.Unmarshal(i.Answer, &given) // nothing is answered then
-	_, rest, _ := strings.Cut(asked.ID, "_")
-	v := run.ItemView{ID: run.OutputPrefix + rest, Status: run.StateCompleted}
-	switch asked.Type {
-	case run.ItemFunction:
-		var output clienttool.Answer
-		_ = json.Unmarshal(given.Result, &output) // as above
-		v.Type, v.CallID, v.Output = run.ItemOutput, asked.CallID, new(string)
-		if output.Result != nil {
-			v.Output = output.Result
-		}
-	case run.ItemApproval:
-		approved := given.Action == interaction.Resume
-		v.Type, v.Status, v.RequestID, v.Approve, v.Reason = run.ItemDecision, "", asked.ID, &approved, given.Reason
-	default:
-		text := string(given.Result)
-		_ = json.Unmarshal(given.Result, &text) // otherwise it is JSON
-		v.Type, v.Role, v.Content = run.ItemMessage, surfacekit.RoleUser, &[]run.ContentView{{Type: "input_text", Text: &text}}
-	}
-	return v
-}
-
-// sessionRecord is the data that a session stores for the surface.
-type sessionRecord struct {
-	// Deleted are the ids of deleted responses.
-	Deleted []string `json:"deleted,omitempty"`
-	// Metadata is the metadata of a conversation. Items are the items that clients added to it;
-	// deleted ones become null, because turns count them.
-	Metadata map[string]string `json:"metadata,omitempty"`
-	Items    []json.RawMessage `json:"items,omitempty"`
-}
-
-// updateRecord changes the record of a session with a function, which is called again if another
-// request changes the record concurrently.
-func updateRecord(c *run.Call, id string, change func(*sessionRecord) error) error {
-	return c.Service.ChangeSessionMetadata(c.Context(), c.Caller, id, func(metadata json.RawMessage) (json.RawMessage, error) {
-		var r sessionRecord
-		run.Own.Decode(metadata, &r) // without a record, r stays empty
-		if err := change(&r); err != nil {
-			return nil, err
-		}
-		return run.Encode(r, "items")
-	})
-}
-
-// ItemList is a page of a list.
-type ItemList struct {
-	Object  string            `json:"object"`
-	Data    []json.RawMessage `json:"data"`
-	FirstID *string           `json:"first_id"`
-	LastID  *string           `json:"last_id"`
-	HasMore bool              `json:"has_more"`
-}
-
-const (
-	defaultPage = 20
-	maxPage     = 100
-)
-
-// listPage returns the page of a list, oldest first, that the query selects.
-func listPage(c *run.Call, items []json.RawMessage) (any, error) {
-	q, limit := c.R.URL.Query(), defaultPage
-	if text := q.Get("limit"); text != "" {
-		var err error
-		if limit, err = strconv.Atoi(text); err != nil || limit < 1 || limit > maxPage {
-			return nil, run.BadField("limit", "limit must be a number from 1 to %d", maxPage)
-		}
-	}
-	switch q.Get("order") {
-	case "asc":
-	case "", "desc":
-		slices.Reverse(items)
-	default:
-		return nil, run.BadField("order", "order must be asc or desc")
-	}
-	if after := q.Get("after"); after != "" {
-		at := slices.IndexFunc(items, func(raw json.RawMessage) bool { return IDOf(raw) == after })
-		if at < 0 {
-			return nil, run.BadField("after", "Item with id '%s' not found.", clip.Text(after))
-		}
-		items = items[at+1:]
-	}
-	return newItemList(items, limit), nil
-}
-
-// newItemList returns the first items of a list.
-func newItemList(items []json.RawMessage, limit int) ItemList {
-	page := ItemList{Object: "list", Data: []json.RawMessage{}, HasMore: len(items) > limit}
-	if page.Data = append(page.Data, items[:min(limit, len(items))]...); len(page.Data) > 0 {
-		first, last := IDOf(page.Data[0]), IDOf(page.Data[len(page.Data)-1])
-		page.FirstID, page.LastID = &first, &last
-	}
-	return page
-}
-
-// IDOf returns the id of an item.
-func IDOf(raw json.RawMessage) string {
-	var i struct {
-		ID string `json:"id"`
-	}
-	_ = json.Unmarshal(raw, &i) // our own
-	return i.ID
 }
