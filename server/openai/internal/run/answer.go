@@ -105,14 +105,6 @@ func (a *Answer) Leave(ctx context.Context, err error) {
 	}
 }
 
-// Output is the output of a client function, or the decision on an approval.
-type Output struct {
-	CallID, Output string
-	// approve is set for the answer to an approval request.
-	approve *bool
-	reason  string
-}
-
 // resume answers the questions of a turn, and returns the next segment; nil if no turn of the
 // caller waits for the outputs. The same outputs after the same messages return the same segment.
 func (c *Call) resume(prefix, agent string, in *Input) (*Answer, error) {

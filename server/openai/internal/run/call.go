@@ -34,3 +34,10 @@ func Encode(record any, param string) (json.RawMessage, error) {
 func NewRoute(b *surfacekit.Base, pattern, scope string, answer func(*Call) (any, error)) server.Route {
 	return b.NewRoute(pattern, scope, func(r *surfacekit.Request) (any, error) { return answer(&Call{r}) })
 }
+
+// AfterBegin returns the error of a request whose run continues, because a repeated request would
+// start another run.
+func (c *Call) AfterBegin(err error) error {
+	c.W.Header().Set(retryHeader, "false")
+	return err
+}

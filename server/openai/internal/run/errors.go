@@ -99,13 +99,6 @@ func DescribeError(b *surfacekit.Base, r *http.Request, err error) *server.Failu
 // retryHeader tells clients not to repeat a request, regardless of its status.
 const retryHeader = "X-Should-Retry"
 
-// AfterBegin returns the error of a request whose run continues, because a repeated request would
-// start another run.
-func (c *Call) AfterBegin(err error) error {
-	c.W.Header().Set(retryHeader, "false")
-	return err
-}
-
 // WriteFailure responds with an error.
 func WriteFailure(w http.ResponseWriter, f *server.Failure) {
 	if h := w.Header(); h.Get(retryHeader) == "" && (f.Status == http.StatusConflict || f.Status == http.StatusServiceUnavailable) {

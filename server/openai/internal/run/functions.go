@@ -10,9 +10,6 @@ import (
 	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 )
 
-// Function is a function that the client runs.
-type Function = surfacekit.Function
-
 // SetFunctions sets the functions that the model may call. suffix completes the path of each.
 func (r *Request) SetFunctions(tools []Tool, suffix string, choice json.RawMessage) error {
 	list := make([]Function, len(tools))

@@ -27,6 +27,14 @@ type Input struct {
 	calls map[string]bool
 }
 
+// Output is the output of a client function, or the decision on an approval.
+type Output struct {
+	CallID, Output string
+	// approve is set for the answer to an approval request.
+	approve *bool
+	reason  string
+}
+
 // NoteCall notes a call among the items, or its output.
 func (in *Input) NoteCall(id string, settled bool) {
 	if in.calls == nil {
