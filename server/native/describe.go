@@ -4,26 +4,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"time"
-
-	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/server"
-	"github.com/agentruntime/agentruntime/server/internal/openapi"
-	"github.com/agentruntime/agentruntime/service"
 )
-
-// OpenAPI describes the protocol.
-func (s *Surface) OpenAPI() []byte {
-	return server.DescribeSurface(&openapi.Surface{
-		Title: "Runtime", Description: "The runtime's own protocol: sessions, turns, and their interactions and events, as stored.",
-		Package: reflect.TypeFor[Surface]().PkgPath(), Failure: reflect.TypeFor[errorView](),
-		Views: map[reflect.Type]reflect.Type{
-			reflect.TypeFor[event.Record](): reflect.TypeFor[eventView](), reflect.TypeFor[service.SessionExport](): reflect.TypeFor[exportView](),
-		},
-	}, s.Routes())
-}
-
-// DeferDescription does nothing: tests check the description against the routes.
-func (*Surface) DeferDescription() {}
 
 // eventType is the type of the events in a stream.
 var eventType = reflect.TypeFor[eventView]()

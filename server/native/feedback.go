@@ -101,6 +101,13 @@ type ratedTurn struct {
 	SaveFeedback
 }
 
+// ratedTurnID is the turn in the path of a request without a query.
+type ratedTurnID struct {
+	turnID
+
+	_ struct{} `query:""`
+}
+
 // listTurnFeedback returns all feedback about a turn.
 func (l *Local) listTurnFeedback(ctx context.Context, in ratedTurnID) (*FeedbackList, error) {
 	t, err := l.findTurn(ctx, in.Turn)

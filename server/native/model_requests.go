@@ -21,6 +21,14 @@ type ModelRequestList struct {
 	Requests []ModelRequest `json:"requests"`
 }
 
+// messageID is the message in the path of a request.
+type messageID struct {
+	turnID
+
+	_       struct{} `query:""`
+	Message string   `json:"-" path:"message" jsonschema:"The message_id of a step_start event."`
+}
+
 // ListModelRequests returns the stored requests to models that led to a message of a turn: none
 // unless turns.keep_requests is set, and none without the scope config:read.
 func (l *Local) ListModelRequests(ctx context.Context, turnID, messageID string) (*ModelRequestList, error) {

@@ -21,6 +21,11 @@ type workerStatus struct {
 	HeartbeatAt time.Time `json:"heartbeat_at,omitzero"`
 }
 
+// noQuery rejects all query parameters.
+type noQuery struct {
+	_ struct{} `query:""`
+}
+
 // readQueue returns the state of the queue.
 func (l *Local) readQueue(ctx context.Context, _ noQuery) (*queue, error) {
 	found, err := l.Service.ReadQueue(ctx, l.Caller)

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"reflect"
 
 	"github.com/agentruntime/agentruntime/config/settings"
+	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/event/interaction"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/server/internal/openapi"
@@ -115,6 +117,20 @@ func (s *Surface) Routes() []server.Route {
 	}
 }
 
+// OpenAPI describes the protocol.
+func (s *Surface) OpenAPI() []byte {
+	return server.DescribeSurface(&openapi.Surface{
+		Title: "Runtime", Description: "The runtime's own protocol: sessions, turns, and their interactions and events, as stored.",
+		Package: reflect.TypeFor[Surface]().PkgPath(), Failure: reflect.TypeFor[errorView](),
+		Views: map[reflect.Type]reflect.Type{
+			reflect.TypeFor[event.Record](): reflect.TypeFor[eventView](), reflect.TypeFor[service.SessionExport](): reflect.TypeFor[exportView](),
+		},
+	}, s.Routes())
+}
+
+// DeferDescription does nothing: tests check the description against the routes.
+func (*Surface) DeferDescription() {}
+
 // newRoute returns a route that passes the decoded request to a function and writes the result.
 func newRoute[In, Out any](s *Surface, pattern, scope string, answer func(*Local, context.Context, In) (Out, error), doc openapi.Doc) server.Route {
 	status := http.StatusOK
@@ -132,35 +148,6 @@ func newRoute[In, Out any](s *Surface, pattern, scope string, answer func(*Local
 		}
 		return server.WriteJSON(w, status, out)
 	})).WithDoc(doc)
-}
-
-// sessionID is the session in the path of a request, and turnID the turn.
-type sessionID struct {
-	Session string `json:"-" path:"session" jsonschema:"The id of the session."`
-}
-
-type turnID struct {
-	Turn string `json:"-" path:"turn" jsonschema:"The id of the turn."`
-}
-
-// noQuery rejects all query parameters.
-type noQuery struct {
-	_ struct{} `query:""`
-}
-
-// ratedTurnID is the turn in the path of a request without a query.
-type ratedTurnID struct {
-	turnID
-
-	_ struct{} `query:""`
-}
-
-// messageID is the message in the path of a request.
-type messageID struct {
-	turnID
-
-	_       struct{} `query:""`
-	Message string   `json:"-" path:"message" jsonschema:"The message_id of a step_start event."`
 }
 
 // defaultPending is the default limit of a list of pending interactions.

@@ -91,3 +91,8 @@ func sessionOf(s *service.Session) Session {
 		CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt, LastTurnAt: s.LastTurnAt,
 	}
 }
+
+// sessionID is the session in the path of a request.
+type sessionID struct {
+	Session string `json:"-" path:"session" jsonschema:"The id of the session."`
+}

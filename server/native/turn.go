@@ -127,6 +127,11 @@ type interactionList struct {
 	Interactions []Interaction `json:"interactions"`
 }
 
+// turnID is the turn in the path of a request.
+type turnID struct {
+	Turn string `json:"-" path:"turn" jsonschema:"The id of the turn."`
+}
+
 // answer is the answer to the interaction in the path.
 type answer struct {
 	turnID
