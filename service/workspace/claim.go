@@ -7,27 +7,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/google/uuid"
-)
-
-const (
-	// lockSuffix is the suffix of the lock file beside a workspace, and freshPrefix the prefix of
-	// a lock file that is not locked yet.
-	lockSuffix  = ".lock"
-	freshPrefix = ".new-"
-	// ephemeralPrefix prefixes the namespace of a store that ends with its process, and aliveName
-	// is the lock in it that the process holds.
-	ephemeralPrefix = "memory-"
-	aliveName       = ".alive"
-	// ownerOnly is the permission mode of directories.
-	ownerOnly fs.FileMode = 0o700
 )
 
 // errClosed is returned for requests after Close.
 var errClosed = errors.New("the process ends")
-
-func newToken() string { return uuid.NewString() }
 
 // Claim is the place of the workspace of a session that is about to begin.
 type Claim struct {

@@ -21,7 +21,21 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/gitrepo"
 	"github.com/agentruntime/agentruntime/tools"
+	"github.com/google/uuid"
 	"go.uber.org/zap"
+)
+
+const (
+	// lockSuffix is the suffix of the lock file beside a workspace, and freshPrefix the prefix of
+	// a lock file that is not locked yet.
+	lockSuffix  = ".lock"
+	freshPrefix = ".new-"
+	// ephemeralPrefix prefixes the namespace of a store that ends with its process, and aliveName
+	// is the lock in it that the process holds.
+	ephemeralPrefix = "memory-"
+	aliveName       = ".alive"
+	// ownerOnly is the permission mode of directories.
+	ownerOnly fs.FileMode = 0o700
 )
 
 // Settings configures a Manager. The policy cannot be changed later.
@@ -81,6 +95,8 @@ func New(s Settings) (*Manager, error) {
 	}
 	return m, nil
 }
+
+func newToken() string { return uuid.NewString() }
 
 // Timeout returns how long preparing a workspace may take.
 func (m *Manager) Timeout() time.Duration { return m.settings.Timeout }
