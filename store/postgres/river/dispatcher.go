@@ -82,6 +82,14 @@ type Dispatcher struct {
 	hints   hints
 }
 
+// hints are the handlers started by hints. The mutex of the Dispatcher guards them.
+type hints struct {
+	// ctx is the handlers' context, and cancel cancels it; nil before Start.
+	ctx     context.Context //nolint:containedctx // it ends with Stop
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+}
+
 var _ dispatch.Dispatcher = (*Dispatcher)(nil)
 
 var (
@@ -191,6 +199,37 @@ func (d *Dispatcher) Stop() {
 	<-stopped
 	<-d.hintsHandled()
 	d.ringer.close()
+}
+
+// cancelHints cancels the contexts of the handlers started by hints.
+func (d *Dispatcher) cancelHints() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.hints.cancel != nil {
+		d.hints.cancel()
+	}
+}
+
+// hintsHandled returns a channel that is closed when the handlers started by hints have returned.
+// It is called after the last hint is taken.
+func (d *Dispatcher) hintsHandled() <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		d.hints.running.Wait()
+		close(done)
+	}()
+	return done
+}
+
+func (d *Dispatcher) leaveSlot() { <-d.slots }
+
+// notifyReplicas notifies the replicas of jobs.
+func (d *Dispatcher) notifyReplicas(ctx context.Context) {
+	bounded, cancel := context.WithTimeout(ctx, notifyTimeout)
+	defer cancel()
+	if _, err := d.pool.Exec(bounded, "SELECT "+notify, d.queue); err != nil && ctx.Err() == nil {
+		d.log.Warn("job notification failed, replicas poll", zap.String("queue", d.queue), zap.Error(err))
+	}
 }
 
 // stopClient starts stopping the client and returns a channel that is closed when it has stopped.

@@ -8,14 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"go.uber.org/zap"
 )
-
-// notify notifies River's clients of jobs in the queue $1, as River does.
-const notify = `pg_notify(concat(current_schema(), '.river_insert'), json_build_object('queue', $1::text)::text)`
-
-// notifyTimeout bounds a notification sent on its own.
-const notifyTimeout = 5 * time.Second
 
 // insert inserts jobs as River's clients do. A delayed job is available like the others, but
 // fetches skip it until it is due.
@@ -30,15 +23,6 @@ const insertAndRing = `WITH ring AS (SELECT ` + notify + `)` + insert + `, ring`
 // executor is a transaction or the pool.
 type executor interface {
 	Exec(ctx context.Context, statement string, args ...any) (pgconn.CommandTag, error)
-}
-
-// notifyReplicas notifies the replicas of jobs.
-func (d *Dispatcher) notifyReplicas(ctx context.Context) {
-	bounded, cancel := context.WithTimeout(ctx, notifyTimeout)
-	defer cancel()
-	if _, err := d.pool.Exec(bounded, "SELECT "+notify, d.queue); err != nil && ctx.Err() == nil {
-		d.log.Warn("job notification failed, replicas poll", zap.String("queue", d.queue), zap.Error(err))
-	}
 }
 
 // Enqueue implements store.Queue. A transaction must be a pgx.Tx on the pool's database; without

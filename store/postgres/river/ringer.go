@@ -6,6 +6,12 @@ import (
 	"time"
 )
 
+// notify notifies River's clients of jobs in the queue $1, as River does.
+const notify = `pg_notify(concat(current_schema(), '.river_insert'), json_build_object('queue', $1::text)::text)`
+
+// notifyTimeout bounds a notification sent on its own.
+const notifyTimeout = 5 * time.Second
+
 const (
 	// ringQuiet is the time without inserts after which an insert notifies by itself.
 	ringQuiet = 25 * time.Millisecond
