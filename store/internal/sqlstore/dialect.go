@@ -1,10 +1,5 @@
 package sqlstore
 
-import (
-	"strings"
-	"time"
-)
-
 // Dialect holds the differences between the SQL of the databases.
 type Dialect struct {
 	// concurrent reports whether transactions overlap and therefore lock the rows they change.
@@ -60,33 +55,4 @@ func (d *Dialect) isSet(column string) string {
 		return column + " <> 0"
 	}
 	return column + " IS NOT NULL"
-}
-
-// now returns an expression for the current time by the lease clock.
-func (d *Dialect) now(f *Filter) string {
-	if d.concurrent {
-		return "clock_timestamp()"
-	}
-	return f.Time(time.Now())
-}
-
-// afterNow adds a time in the future by the same clock.
-func (d *Dialect) afterNow(f *Filter, lease time.Duration) string {
-	if d.concurrent {
-		return "clock_timestamp() + " + f.Arg(lease.Microseconds()) + "::bigint * interval '1 microsecond'"
-	}
-	return f.Time(time.Now().Add(lease))
-}
-
-// oneOf returns the condition that a column has one of the values. SQLite gets the values of a
-// short list as separate arguments, which improves its plans.
-func (d *Dialect) oneOf(f *Filter, column string, values []string) string {
-	if d.concurrent {
-		return column + " = ANY(" + f.Arg(values) + "::text[])"
-	}
-	marks := make([]string, len(values))
-	for i, v := range values {
-		marks[i] = f.Arg(v)
-	}
-	return column + " IN (" + strings.Join(marks, ", ") + ")"
 }

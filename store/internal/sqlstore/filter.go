@@ -22,6 +22,35 @@ type Filter struct {
 // newFilter returns a filter for a statement without conditions.
 func (d *Dialect) newFilter(query string) *Filter { return &Filter{dialect: d, query: query} }
 
+// now returns an expression for the current time by the lease clock.
+func (d *Dialect) now(f *Filter) string {
+	if d.concurrent {
+		return "clock_timestamp()"
+	}
+	return f.Time(time.Now())
+}
+
+// afterNow adds a time in the future by the same clock.
+func (d *Dialect) afterNow(f *Filter, lease time.Duration) string {
+	if d.concurrent {
+		return "clock_timestamp() + " + f.Arg(lease.Microseconds()) + "::bigint * interval '1 microsecond'"
+	}
+	return f.Time(time.Now().Add(lease))
+}
+
+// oneOf returns the condition that a column has one of the values. SQLite gets the values of a
+// short list as separate arguments, which improves its plans.
+func (d *Dialect) oneOf(f *Filter, column string, values []string) string {
+	if d.concurrent {
+		return column + " = ANY(" + f.Arg(values) + "::text[])"
+	}
+	marks := make([]string, len(values))
+	for i, v := range values {
+		marks[i] = f.Arg(v)
+	}
+	return column + " IN (" + strings.Join(marks, ", ") + ")"
+}
+
 // Arg adds an argument and returns its placeholder.
 func (f *Filter) Arg(v any) string {
 	f.args = append(f.args, v)

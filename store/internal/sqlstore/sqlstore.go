@@ -6,7 +6,6 @@ package sqlstore
 
 import (
 	"context"
-	"errors"
 	"regexp"
 	"strings"
 	"time"
@@ -45,34 +44,10 @@ type Database struct {
 	IsRare func(ctx context.Context, key, value string) (bool, error)
 }
 
-// Records implements the shared parts of a store.Store. A store embeds it.
-type Records struct {
-	*core
-	sessionRecords
-	turnRecords
-	revisionRecords
-	tenantRecords
-	workflowRecords
-	webhookRecords
-}
-
 // core is shared by the records of a database.
 type core struct {
 	db      Database
 	dialect *Dialect
-}
-
-// New returns the records of a database.
-func New(db Database) Records {
-	wrapError := db.WrapError
-	db.WrapError = func(operation, subject string, err error) error {
-		if errors.Is(err, store.ErrCursor) {
-			return err // the caller's mistake, whatever it lists
-		}
-		return wrapError(operation, subject, err)
-	}
-	c := &core{db: db, dialect: db.Dialect}
-	return Records{c, sessionRecords{c}, turnRecords{c}, revisionRecords{c}, tenantRecords{c}, workflowRecords{c}, webhookRecords{c}}
 }
 
 // lock runs a statement that blocks other transactions, if the dialect is concurrent.
