@@ -14,6 +14,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/connection"
+	"github.com/agentruntime/agentruntime/internal/redact"
 	"github.com/agentruntime/agentruntime/tools"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
@@ -146,6 +147,35 @@ func (p *program) placeholderPlaces() []place {
 	return places
 }
 
+// secretTexts returns the configured values that look like credentials. Servers repeat
+// requests in error pages and debug output, which must not carry a secret to the model.
+func secretTexts(p *program) []string {
+	var texts []string
+	add := func(name string, value template, unescape func(string) (string, error)) {
+		if !namesCredential(name) {
+			return
+		}
+		for i := range value {
+			literal := value[i].literal
+			// The scheme before the credential is not secret: "Bearer …".
+			texts = append(texts, literal, literal[strings.LastIndexByte(literal, ' ')+1:])
+			if plain, err := unescape(literal); err == nil {
+				texts = append(texts, plain)
+			}
+		}
+	}
+	asIs := func(text string) (string, error) { return text, nil }
+	for i := range p.headers {
+		add(p.headers[i].name, p.headers[i].value, asIs)
+	}
+	for _, params := range [][]param{p.address.query, p.query} {
+		for i := range params {
+			add(params[i].key, params[i].value, url.QueryUnescape)
+		}
+	}
+	return texts
+}
+
 // buildRequest makes the request of a call.
 func (p *program) buildRequest(ctx context.Context, call *tools.Call) (*http.Request, error) {
 	args, err := decodeArguments(call.Arguments)
@@ -217,4 +247,22 @@ func forbidReplay(h http.Header) {
 			h[strings.ToLower(name)] = value
 		}
 	}
+}
+
+// longestSecret returns the length of the longest secret.
+func (p *program) longestSecret() int {
+	if len(p.secrets) == 0 {
+		return 0
+	}
+	return len(p.secrets[0])
+}
+
+// redactSecrets returns text with the secrets replaced.
+func (p *program) redactSecrets(text []byte) []byte {
+	for _, secret := range p.secrets {
+		if bytes.Contains(text, secret) {
+			text = bytes.ReplaceAll(text, secret, []byte(redact.Placeholder))
+		}
+	}
+	return text
 }

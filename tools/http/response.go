@@ -8,7 +8,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/tools"
 )
@@ -76,17 +75,6 @@ func describeHead(resp *http.Response, status string) string {
 	return b.String()
 }
 
-// content is the part of a response's body that was read.
-type content struct {
-	media  string
-	isText bool
-	// text is the body, or its beginning, in UTF-8.
-	text     string
-	complete bool
-	// total is the length of the whole body; -1 if unknown.
-	total int64
-}
-
 // readContent reads as much of a body as can be shown.
 func (t *tool) readContent(resp *http.Response, limit int) (*content, error) {
 	// To hide a secret at the end of the shown text, the whole secret must be read, so more is read
@@ -106,34 +94,4 @@ func (t *tool) readContent(resp *http.Response, limit int) (*content, error) {
 	}
 	c.decodeText(raw, resp.Header.Get(contentType))
 	return c, nil
-}
-
-// mayBeJSON reports whether the server declared the content as JSON, or not at all.
-func (c *content) mayBeJSON() bool { return c.media == "" || isJSON(c.media) }
-
-// describeBinary names content that cannot be shown.
-func (c *content) describeBinary() string {
-	media := c.media
-	if media == "" {
-		media = "a body of unknown type"
-	}
-	if c.total < 0 {
-		return media
-	}
-	return fmt.Sprintf("%s, %d bytes", media, c.total)
-}
-
-// fitsIn reports whether all of the text can be shown in limit bytes.
-func (c *content) fitsIn(limit int) bool { return c.complete && len(c.text) <= limit }
-
-// clippedText returns at most limit bytes of the text, with a note if it is cut.
-func (c *content) clippedText(limit int) string {
-	if c.fitsIn(limit) {
-		return c.text
-	}
-	note := fmt.Sprintf("\n[cut: %d bytes in all]", c.total)
-	if c.total < 0 {
-		note = fmt.Sprintf("\n[cut at %d bytes]", limit)
-	}
-	return clip.Head(c.text, limit-len(note)) + note
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
 )
 
@@ -17,6 +18,8 @@ type part struct{ literal, name, tenant string }
 // Braces that form no placeholder are rejected, not sent as they are: most likely they are a
 // misspelt one. The error does not quote the text, which may be a secret.
 var errPlaceholder = errors.New("a placeholder is {{name}} with a name of letters, digits, '_', '-' and '.'")
+
+var errTurnVariable = errors.New("a variable of a turn can stand in prompts only: no caller chooses where a request goes")
 
 // parseTemplate splits a text at its placeholders.
 func parseTemplate(text string) (template, error) {
@@ -85,4 +88,42 @@ func (t template) appendTo(dst []byte, args tools.Arguments, escape escaper) ([]
 		}
 	}
 	return dst, nil
+}
+
+// parseReferring splits a text at its placeholders and its references to variables of tenants.
+func parseReferring(text string) (template, error) {
+	var t template
+	for _, p := range spec.Template(text).Parts() {
+		switch {
+		case p.Name == "":
+			parts, err := parseTemplate(p.Text)
+			if err != nil {
+				return nil, err
+			}
+			t = append(t, parts...)
+		case p.Scope != spec.TenantScope:
+			return nil, errTurnVariable
+		default:
+			t = append(t, part{tenant: p.Name})
+		}
+	}
+	return t, nil
+}
+
+func (t template) joinLiterals() string {
+	var b strings.Builder
+	for i := range t {
+		b.WriteString(t[i].literal)
+	}
+	return b.String()
+}
+
+// firstTenant returns the first variable of the tenant in t; "" if none.
+func (t template) firstTenant() string {
+	for i := range t {
+		if t[i].tenant != "" {
+			return t[i].tenant
+		}
+	}
+	return ""
 }

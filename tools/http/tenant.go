@@ -3,88 +3,14 @@ package http
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/netguard"
-	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
 )
-
-var errTurnVariable = errors.New("a variable of a turn can stand in prompts only: no caller chooses where a request goes")
-
-// parseReferring splits a text at its placeholders and its references to variables of tenants.
-func parseReferring(text string) (template, error) {
-	var t template
-	for _, p := range spec.Template(text).Parts() {
-		switch {
-		case p.Name == "":
-			parts, err := parseTemplate(p.Text)
-			if err != nil {
-				return nil, err
-			}
-			t = append(t, parts...)
-		case p.Scope != spec.TenantScope:
-			return nil, errTurnVariable
-		default:
-			t = append(t, part{tenant: p.Name})
-		}
-	}
-	return t, nil
-}
-
-// origin is the beginning of a URL that depends on variables of the tenant.
-type origin struct {
-	// base is the variable that holds a URL, up to some part of its path; empty if the authority
-	// has the variables.
-	base string
-	// scheme is the scheme of the authority, whose texts and variables are in parts.
-	scheme string
-	parts  template
-	// label is the beginning as configured.
-	label string
-}
-
-// parseOrigin compiles the beginning of a URL if it contains variables of the tenant, and returns
-// what follows; o is nil if absent.
-func parseOrigin(raw string) (o *origin, rest string, err error) {
-	if parts := spec.Template(raw).Parts(); len(parts) > 0 && parts[0].Name != "" {
-		o = &origin{base: parts[0].Name, label: parts[0].String()}
-		if rest = raw[len(o.label):]; parts[0].Scope != spec.TenantScope {
-			return nil, "", errTurnVariable
-		}
-		if rest != "" && rest[0] != '/' && rest[0] != '?' {
-			return nil, "", fmt.Errorf("after %s, which has the beginning of the url, a path must follow", o.label)
-		}
-		return o, rest, nil
-	}
-	scheme, after, ok := strings.Cut(raw, "://")
-	authority, _, _ := splitAddress(after)
-	if !ok || !spec.Template(authority).HasReferences() {
-		return nil, raw, nil
-	}
-	o = &origin{scheme: strings.ToLower(scheme), label: scheme + "://" + authority}
-	if o.scheme != "http" && o.scheme != "https" {
-		return nil, "", errors.New("url must start with http:// or https://")
-	}
-	if strings.Contains(authority, "{{") {
-		return nil, "", errHostPlaceholder
-	}
-	if o.parts, err = parseReferring(authority); err != nil {
-		return nil, "", err
-	}
-	sample := make(template, len(o.parts))
-	for i, p := range o.parts {
-		if sample[i] = p; p.tenant != "" {
-			sample[i] = part{literal: "1"}
-		}
-	}
-	host := sample.joinLiterals()
-	return o, after[len(authority):], (&address{base: o.scheme + "://" + host}).setHost(host)
-}
 
 // bindOrigin returns the beginning of a URL for one tenant: its scheme, host and port, and the
 // first part of its path.
@@ -148,24 +74,6 @@ func (t template) bindParts(read readVariable, escape func(name, value string) (
 		bound[i] = part{literal: value}
 	}
 	return bound, nil
-}
-
-// firstTenant returns the first variable of the tenant in t; "" if none.
-func (t template) firstTenant() string {
-	for i := range t {
-		if t[i].tenant != "" {
-			return t[i].tenant
-		}
-	}
-	return ""
-}
-
-func (t template) joinLiterals() string {
-	var b strings.Builder
-	for i := range t {
-		b.WriteString(t[i].literal)
-	}
-	return b.String()
 }
 
 // tenantReferences returns where settings refer to variables of the tenant.

@@ -2,12 +2,14 @@ package http
 
 import (
 	"errors"
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/internal/check"
+	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
 )
 
@@ -33,6 +35,18 @@ type param struct {
 	value template
 	// configured is the name in the query setting; empty for a parameter of the URL.
 	configured string
+}
+
+// origin is the beginning of a URL that depends on variables of the tenant.
+type origin struct {
+	// base is the variable that holds a URL, up to some part of its path; empty if the authority
+	// has the variables.
+	base string
+	// scheme is the scheme of the authority, whose texts and variables are in parts.
+	scheme string
+	parts  template
+	// label is the beginning as configured.
+	label string
 }
 
 // parseAddress compiles a URL. Its errors do not quote the URL, which may contain a secret.
@@ -73,6 +87,44 @@ func parseAddress(raw string) (*address, error) {
 		a.query = append(a.query, p)
 	}
 	return a, nil
+}
+
+// parseOrigin compiles the beginning of a URL if it contains variables of the tenant, and returns
+// what follows; o is nil if absent.
+func parseOrigin(raw string) (o *origin, rest string, err error) {
+	if parts := spec.Template(raw).Parts(); len(parts) > 0 && parts[0].Name != "" {
+		o = &origin{base: parts[0].Name, label: parts[0].String()}
+		if rest = raw[len(o.label):]; parts[0].Scope != spec.TenantScope {
+			return nil, "", errTurnVariable
+		}
+		if rest != "" && rest[0] != '/' && rest[0] != '?' {
+			return nil, "", fmt.Errorf("after %s, which has the beginning of the url, a path must follow", o.label)
+		}
+		return o, rest, nil
+	}
+	scheme, after, ok := strings.Cut(raw, "://")
+	authority, _, _ := splitAddress(after)
+	if !ok || !spec.Template(authority).HasReferences() {
+		return nil, raw, nil
+	}
+	o = &origin{scheme: strings.ToLower(scheme), label: scheme + "://" + authority}
+	if o.scheme != "http" && o.scheme != "https" {
+		return nil, "", errors.New("url must start with http:// or https://")
+	}
+	if strings.Contains(authority, "{{") {
+		return nil, "", errHostPlaceholder
+	}
+	if o.parts, err = parseReferring(authority); err != nil {
+		return nil, "", err
+	}
+	sample := make(template, len(o.parts))
+	for i, p := range o.parts {
+		if sample[i] = p; p.tenant != "" {
+			sample[i] = part{literal: "1"}
+		}
+	}
+	host := sample.joinLiterals()
+	return o, after[len(authority):], (&address{base: o.scheme + "://" + host}).setHost(host)
 }
 
 func splitAddress(rest string) (authority, path, query string) {

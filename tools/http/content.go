@@ -2,12 +2,25 @@ package http
 
 import (
 	"bytes"
+	"fmt"
 	"mime"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"golang.org/x/text/encoding/charmap"
 )
+
+// content is the part of a response's body that was read.
+type content struct {
+	media  string
+	isText bool
+	// text is the body, or its beginning, in UTF-8.
+	text     string
+	complete bool
+	// total is the length of the whole body; -1 if unknown.
+	total int64
+}
 
 // decodeText sets media, isText and text from the raw content.
 func (c *content) decodeText(raw []byte, typ string) {
@@ -77,4 +90,34 @@ func trimCharacter(raw []byte) []byte {
 		}
 	}
 	return raw
+}
+
+// mayBeJSON reports whether the server declared the content as JSON, or not at all.
+func (c *content) mayBeJSON() bool { return c.media == "" || isJSON(c.media) }
+
+// describeBinary names content that cannot be shown.
+func (c *content) describeBinary() string {
+	media := c.media
+	if media == "" {
+		media = "a body of unknown type"
+	}
+	if c.total < 0 {
+		return media
+	}
+	return fmt.Sprintf("%s, %d bytes", media, c.total)
+}
+
+// fitsIn reports whether all of the text can be shown in limit bytes.
+func (c *content) fitsIn(limit int) bool { return c.complete && len(c.text) <= limit }
+
+// clippedText returns at most limit bytes of the text, with a note if it is cut.
+func (c *content) clippedText(limit int) string {
+	if c.fitsIn(limit) {
+		return c.text
+	}
+	note := fmt.Sprintf("\n[cut: %d bytes in all]", c.total)
+	if c.total < 0 {
+		note = fmt.Sprintf("\n[cut at %d bytes]", limit)
+	}
+	return clip.Head(c.text, limit-len(note)) + note
 }
