@@ -4,12 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"strings"
-
-	"github.com/agentruntime/agentruntime/tools"
 )
 
 // errNoWorkspace reports a call of a session without a workspace.
@@ -22,32 +21,6 @@ type place struct {
 }
 
 type placeKey struct{}
-
-// member is a tool of the workspace, which receives the place of each call.
-type member struct {
-	tools.Tool
-	workspace *workspace
-}
-
-// Check reports a misconfigured tool.
-func (m *member) Check() error {
-	if c, ok := m.Tool.(tools.Checker); ok {
-		return c.Check()
-	}
-	return nil
-}
-
-// Call calls the tool in the root of the configuration, or in the workspace of the session.
-func (m *member) Call(ctx context.Context, call *tools.Call) (tools.Result, error) {
-	at := place{m.workspace.config.Root, "."}
-	if at.root == "" {
-		if call.Workspace == nil {
-			return tools.Result{}, errNoWorkspace
-		}
-		at = place{call.Workspace.Root, filepath.ToSlash(filepath.Clean(call.Workspace.Cwd))}
-	}
-	return m.Tool.Call(context.WithValue(ctx, placeKey{}, at), call)
-}
 
 // placeOf returns the place of a call.
 func placeOf(ctx context.Context) place {
@@ -117,4 +90,45 @@ func namesGit(local string) bool {
 		}
 	}
 	return false
+}
+
+// plainCause returns the cause of a file error without the path, which is local to the machine.
+func plainCause(err error) error {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
+		return at.Err
+	}
+	return err
+}
+
+// pathError reports an unusable path of a call.
+type pathError struct {
+	Path, Problem string
+}
+
+// Error names the path.
+func (e *pathError) Error() string { return fmt.Sprintf("path %q %s", e.Path, e.Problem) }
+
+// localPath returns the path of a call relative to the root. An empty path is the directory where
+// paths begin.
+func localPath(base, name string) (string, error) {
+	switch {
+	case strings.ContainsRune(name, 0):
+		return "", &pathError{name, "has a NUL character"}
+	case path.IsAbs(name) || filepath.IsAbs(name):
+		return "", &pathError{name, "is absolute: paths begin at the root of the workspace"}
+	}
+	clean := path.Join(base, name)
+	if !filepath.IsLocal(filepath.FromSlash(clean)) {
+		return "", &pathError{name, "leads out of the workspace"}
+	}
+	return clean, nil
+}
+
+// fileError returns the error of using a workspace file, for the model.
+func fileError(name string, err error) error {
+	var at *pathError
+	if errors.As(err, &at) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", name, plainCause(err))
 }
