@@ -119,19 +119,6 @@ func (c *Components) NewBuilder(logger *zap.Logger) *builder.AgentRuntimeBuilder
 	return b
 }
 
-// StoreDriver returns the driver of a configuration's store. If the program was built without it,
-// every use fails with a *MissingStoreError.
-func (c *Components) StoreDriver(f *config.File) *driver.Driver {
-	names := make([]string, 0, len(c.Stores))
-	for i := range c.Stores {
-		if c.Stores[i].Name == f.Store.Driver {
-			return &c.Stores[i]
-		}
-		names = append(names, c.Stores[i].Name)
-	}
-	return missingStore(&MissingStoreError{Name: f.Store.Driver, Known: names})
-}
-
 // StartupErrors returns the error formats of the protocols, for use before they are mounted.
 func (c *Components) StartupErrors() []server.SurfaceErrors {
 	var list []server.SurfaceErrors

@@ -14,6 +14,19 @@ import (
 	"go.uber.org/zap"
 )
 
+// StoreDriver returns the driver of a configuration's store. If the program was built without it,
+// every use fails with a *MissingStoreError.
+func (c *Components) StoreDriver(f *config.File) *driver.Driver {
+	names := make([]string, 0, len(c.Stores))
+	for i := range c.Stores {
+		if c.Stores[i].Name == f.Store.Driver {
+			return &c.Stores[i]
+		}
+		names = append(names, c.Stores[i].Name)
+	}
+	return missingStore(&MissingStoreError{Name: f.Store.Driver, Known: names})
+}
+
 // MissingStoreError reports that a configuration names a store that is not in the program's
 // Components.
 type MissingStoreError struct {
