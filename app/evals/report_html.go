@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -58,14 +57,6 @@ func (s *Summary) details() string {
 		text += " · " + s.Cost.String()
 	}
 	return text + fmt.Sprintf(" · latency p50 %s, p95 %s", shortTime(s.P50), shortTime(s.P95))
-}
-
-// Percent returns a rate in percent. Only a rate of 1 is 100 %, and only 0 is 0 %.
-func Percent(rate float64) string {
-	if shown := 100 * math.Abs(rate); shown > 0 && shown < 0.5 || shown >= 99.5 && shown < 100 {
-		return fmt.Sprintf("%.1f %%", math.Copysign(min(max(shown, 0.1), 99.9), rate))
-	}
-	return fmt.Sprintf("%.0f %%", 100*rate)
 }
 
 func shortTime(d time.Duration) string { return d.Round(time.Millisecond).String() }

@@ -1,6 +1,7 @@
 package evals
 
 import (
+	_ "embed"
 	"fmt"
 	"math"
 	"slices"
@@ -125,6 +126,14 @@ func (s *Summary) DescribeRate() string {
 		of = fmt.Sprintf("of %d of %d runs, the others have no outcome; ", s.Runs, s.Total())
 	}
 	return fmt.Sprintf("pass rate %s (%s99 %% interval %.0f–%.0f %%)", Percent(s.Rate.Rate), of, 100*s.Low, 100*s.High)
+}
+
+// Percent returns a rate in percent. Only a rate of 1 is 100 %, and only 0 is 0 %.
+func Percent(rate float64) string {
+	if shown := 100 * math.Abs(rate); shown > 0 && shown < 0.5 || shown >= 99.5 && shown < 100 {
+		return fmt.Sprintf("%.1f %%", math.Copysign(min(max(shown, 0.1), 99.9), rate))
+	}
+	return fmt.Sprintf("%.0f %%", 100*rate)
 }
 
 // Status returns the worst outcome among the results: Errored, Failed, Skipped or Passed.
