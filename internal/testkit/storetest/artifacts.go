@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"bytes"
-	"encoding/json"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/store"
@@ -14,14 +13,6 @@ var artifactTests = []test{
 	{name: "AnArtifactIsReadAsItWasMade", run: anArtifactIsReadAsItWasMade},
 	{name: "TheyAreListedInOrderWithoutData", run: theyAreListedInOrderWithoutData},
 	{name: "ASessionMayBeginWithThem", run: aSessionMayBeginWithThem},
-}
-
-// artifactOf returns an artifact of a turn.
-func (f *fixture) artifactOf(t *store.Turn, id, data string) *store.Artifact {
-	return &store.Artifact{
-		ID: id, SessionID: t.SessionID, TurnID: t.ID, Owner: t.Owner, Name: "report é.txt", MediaType: "text/plain",
-		Size: len(data), Data: []byte(data), Metadata: json.RawMessage(`{"z":1, "a":2}`), CreatedAt: f.now,
-	}
 }
 
 func anArtifactIsReadAsItWasMade(f *fixture) {

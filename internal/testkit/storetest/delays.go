@@ -19,14 +19,6 @@ var delayTests = []test{
 	{name: "ReapQueuesWhatBecameDue", run: reapQueuesWhatBecameDue},
 }
 
-// createDelayed creates a turn that is due after a delay.
-func (f *fixture) createDelayed(session, id string, after time.Duration) {
-	f.Helper()
-	n := f.turnOf(session, id)
-	n.Turn.NotBefore = f.now.Add(after)
-	f.createTurn(n)
-}
-
 // claimAt claims a turn after some time has passed.
 func (f *fixture) claimAt(id string, after time.Duration) (*store.Claimed, error) {
 	c := f.claimOf(id)

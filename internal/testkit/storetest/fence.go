@@ -15,12 +15,6 @@ var fenceTests = []test{
 	{name: "NothingOfARefusedCommitIsThere", run: nothingOfARefusedCommitIsThere},
 }
 
-// wantFenced checks that a commit is rejected.
-func (f *fixture) wantFenced(c *store.Commit) {
-	f.Helper()
-	wantAs(f, f.Commit(f.Context(), c), &store.FencedError{TurnID: c.TurnID, Fence: c.Fence})
-}
-
 func aWrongFenceIsRefused(f *fixture) {
 	c := f.createRunning("s", "t")
 	for _, fence := range []int64{0, -1, c.Turn.Fence - 1, c.Turn.Fence + 1} {

@@ -40,6 +40,17 @@ func (f *fixture) turnIDs(q store.TurnQuery) (ids []string, next string) {
 	return ids, page.Next
 }
 
+// snapshotIDs returns the ids of a page of snapshots.
+func (f *fixture) snapshotIDs(session string, p store.Page) (ids []string, next string) {
+	f.Helper()
+	page, err := f.Snapshots(f.Context(), store.SnapshotQuery{Scope: store.Everything, SessionID: session, Page: p})
+	wantOK(f, err)
+	for _, s := range page.Snapshots {
+		ids = append(ids, s.ID)
+	}
+	return ids, page.Next
+}
+
 func sessionsComeLatestFirst(f *fixture) {
 	for i, id := range []string{"a", "b", "c"} {
 		n := f.sessionOf(ann, id)

@@ -65,6 +65,14 @@ func (f *fixture) createTurn(n *store.NewTurn) *store.Turn {
 	return made
 }
 
+// createDelayed creates a turn that is due after a delay.
+func (f *fixture) createDelayed(session, id string, after time.Duration) {
+	f.Helper()
+	n := f.turnOf(session, id)
+	n.Turn.NotBefore = f.now.Add(after)
+	f.createTurn(n)
+}
+
 func (f *fixture) claimOf(id string) *store.Claim {
 	return &store.Claim{TurnID: id, Worker: worker, Lease: time.Hour, Now: f.now}
 }
@@ -103,6 +111,12 @@ func (f *fixture) commitTurn(c *store.Commit) {
 	wantOK(f, f.Commit(f.Context(), c))
 }
 
+// wantFenced checks that a commit is rejected.
+func (f *fixture) wantFenced(c *store.Commit) {
+	f.Helper()
+	wantAs(f, f.Commit(f.Context(), c), &store.FencedError{TurnID: c.TurnID, Fence: c.Fence})
+}
+
 // eventOf returns an event of a turn.
 func (f *fixture) eventOf(t *store.Turn, seq uint64, data string) event.Record {
 	return event.Record{Seq: seq, Time: f.now, TurnID: t.ID, SessionID: t.SessionID, Type: event.TypeTextDelta, Data: json.RawMessage(data)}
@@ -120,6 +134,14 @@ func (f *fixture) snapshotOf(c *store.Claimed) *store.Snapshot {
 	return &store.Snapshot{
 		ID: c.Turn.SnapshotID, SessionID: c.Turn.SessionID, Owner: c.Turn.Owner, ParentID: c.Turn.ParentSnapshotID,
 		TurnID: c.Turn.ID, FinishReason: "stop", CreatedAt: f.now,
+	}
+}
+
+// artifactOf returns an artifact of a turn.
+func (f *fixture) artifactOf(t *store.Turn, id, data string) *store.Artifact {
+	return &store.Artifact{
+		ID: id, SessionID: t.SessionID, TurnID: t.ID, Owner: t.Owner, Name: "report é.txt", MediaType: "text/plain",
+		Size: len(data), Data: []byte(data), Metadata: json.RawMessage(`{"z":1, "a":2}`), CreatedAt: f.now,
 	}
 }
 

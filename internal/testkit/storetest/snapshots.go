@@ -16,17 +16,6 @@ var snapshotTests = []test{
 	{name: "ALongChainIsRead", run: aLongChainIsRead},
 }
 
-// snapshotIDs returns the ids of a page of snapshots.
-func (f *fixture) snapshotIDs(session string, p store.Page) (ids []string, next string) {
-	f.Helper()
-	page, err := f.Snapshots(f.Context(), store.SnapshotQuery{Scope: store.Everything, SessionID: session, Page: p})
-	wantOK(f, err)
-	for _, s := range page.Snapshots {
-		ids = append(ids, s.ID)
-	}
-	return ids, page.Next
-}
-
 // wantConversation checks the messages up to a snapshot.
 func (f *fixture) wantConversation(snapshot string, want ...string) {
 	f.Helper()
