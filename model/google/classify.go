@@ -1,12 +1,30 @@
 package google
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
+
+// readRefusal returns the error for the body of a rejection, and reports whether the body has an
+// error in the vendor's form.
+func readRefusal(status int, body []byte) (failure *model.Error, known bool) {
+	r := parseRefusal(body)
+	r.status = status
+	if status >= http.StatusBadRequest && r.api.Message == "" {
+		r.api.Message = cmp.Or(vendorhttp.ErrorText(body), vendorhttp.PlainError(body))
+	}
+	return r.modelError(), r.detailed
+}
+
+// modelError converts the rejection to an error.
+func (r *refusal) modelError() *model.Error {
+	text := vendorhttp.MessageText(r.api.Message, r.status, [2]string{"status", r.api.Status})
+	return &model.Error{Class: r.errorClass(), Message: text, RetryAfter: r.retryDelay(), Err: r}
+}
 
 // statusCodes maps the vendor's status names to HTTP statuses, for errors inside a stream that have
 // only the name.

@@ -1,15 +1,12 @@
 package google
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"regexp"
 	"strings"
 	"time"
 
-	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
@@ -35,23 +32,6 @@ type apiError struct {
 // knows what must not appear in it.
 func (r *refusal) Error() string {
 	return fmt.Sprintf("google: code %d, status %q, reason %q", r.api.Code, r.api.Status, r.errorReason())
-}
-
-// readRefusal returns the error for the body of a rejection, and reports whether the body has an
-// error in the vendor's form.
-func readRefusal(status int, body []byte) (failure *model.Error, known bool) {
-	r := parseRefusal(body)
-	r.status = status
-	if status >= http.StatusBadRequest && r.api.Message == "" {
-		r.api.Message = cmp.Or(vendorhttp.ErrorText(body), vendorhttp.PlainError(body))
-	}
-	return r.modelError(), r.detailed
-}
-
-// modelError converts the rejection to an error.
-func (r *refusal) modelError() *model.Error {
-	text := vendorhttp.MessageText(r.api.Message, r.status, [2]string{"status", r.api.Status})
-	return &model.Error{Class: r.errorClass(), Message: text, RetryAfter: r.retryDelay(), Err: r}
 }
 
 // parseRefusal reads the body of a rejection, {"error": {…}}, or a list of them.
