@@ -73,29 +73,3 @@ func OptionParams(s *spec.ModelOptions) Params {
 		Temperature: s.Temperature, TopP: s.TopP, Seed: s.Seed, Stop: s.Stop, ServiceTier: s.ServiceTier, Verbosity: s.Verbosity,
 	}
 }
-
-// SetAmong returns the given parameter names that p sets.
-func (p *Params) SetAmong(names ...string) []string {
-	var set []string
-	for _, name := range names {
-		var is bool
-		switch name {
-		case "temperature":
-			is = p.Temperature != nil
-		case "top_p":
-			is = p.TopP != nil
-		case "seed":
-			is = p.Seed != nil
-		case "stop":
-			is = len(p.Stop) > 0
-		case "service_tier":
-			is = p.ServiceTier != ""
-		case "verbosity":
-			is = p.Verbosity != ""
-		}
-		if is {
-			set = append(set, name)
-		}
-	}
-	return set
-}

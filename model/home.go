@@ -19,47 +19,6 @@ const (
 	HomeFirstHealthy Home = "first_healthy"
 )
 
-// chooseHome returns the home of a session that has none yet: by the policy, among
-// the eligible members with no known obstacle, or among all eligible members if all
-// have one.
-func (p *Pool) chooseHome(key string, unread []*Error) int {
-	fit := func(i int) bool { return p.objectionTo(i, unread) == nil }
-	i := p.bestMember(key, fit)
-	if i < 0 {
-		i = p.bestMember(key, func(int) bool { return true })
-	}
-	if p.policy.Home == HomeRoundRobin {
-		p.served[i]++
-	}
-	return i
-}
-
-// bestMember returns the fit member that the policy prefers, or -1.
-func (p *Pool) bestMember(key string, fit func(i int) bool) int {
-	best, top := -1, math.Inf(-1)
-	for i := range p.members {
-		if p.members[i].FailoverOnly || !fit(i) {
-			continue
-		}
-		if score := p.scoreMember(key, i); score > top {
-			best, top = i, score
-		}
-	}
-	return best
-}
-
-func (p *Pool) scoreMember(key string, i int) float64 {
-	m := &p.members[i]
-	switch p.policy.Home {
-	case HomeFirstHealthy:
-		return -float64(i)
-	case HomeRoundRobin:
-		return -p.served[i] / m.Weight
-	default:
-		return scoreRendezvous(key, m.ID, m.Weight)
-	}
-}
-
 // scoreRendezvous scores a member for a session so that each member wins a share of sessions in
 // proportion to its weight, and removing a member moves only that member's sessions.
 func scoreRendezvous(session, member string, weight float64) float64 {

@@ -78,36 +78,6 @@ func (l *Limited) Stream(ctx context.Context, req *Request) iter.Seq2[Event, err
 	return l.Executor.Stream(ctx, &own)
 }
 
-// readErrors returns, for each member, why it cannot read the request, or nil if all can. Members
-// that read every user message are preferred to members that read only the latest. It fails if no
-// member reads the latest.
-func (p *Pool) readErrors(req *Request) ([]*Error, error) {
-	limited := func(m Member) bool { return len(m.Input) > 0 }
-	if !slices.ContainsFunc(p.members, limited) {
-		return nil, nil
-	}
-	for _, messages := range [][]Message{req.Messages, latestUserMessages(req.Messages)} {
-		reasons, able := make([]*Error, len(p.members)), 0
-		for i := range p.members {
-			m := &p.members[i]
-			if unread := unreadableModalities(messages, m.Input); len(unread) > 0 {
-				reasons[i] = cannotRead(m.ID, unread, m.Input)
-			} else {
-				able++
-			}
-		}
-		switch able {
-		case len(p.members):
-			return nil, nil
-		case 0:
-		default:
-			return reasons, nil
-		}
-	}
-	asked := unreadableModalities(latestUserMessages(req.Messages), []spec.Modality{spec.ModalityText})
-	return nil, &Error{Class: InvalidRequest, Message: fmt.Sprintf("no member of pool %s reads all of %s", p.id, spec.JoinModalities(asked, ", "))}
-}
-
 // latestUserMessages returns the last run of consecutive user messages.
 func latestUserMessages(messages []Message) []Message {
 	end := len(messages)

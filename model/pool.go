@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -229,11 +231,82 @@ func (p *Pool) objectionTo(i int, unread []*Error) *Error {
 	}
 }
 
+// readErrors returns, for each member, why it cannot read the request, or nil if all can. Members
+// that read every user message are preferred to members that read only the latest. It fails if no
+// member reads the latest.
+func (p *Pool) readErrors(req *Request) ([]*Error, error) {
+	limited := func(m Member) bool { return len(m.Input) > 0 }
+	if !slices.ContainsFunc(p.members, limited) {
+		return nil, nil
+	}
+	for _, messages := range [][]Message{req.Messages, latestUserMessages(req.Messages)} {
+		reasons, able := make([]*Error, len(p.members)), 0
+		for i := range p.members {
+			m := &p.members[i]
+			if unread := unreadableModalities(messages, m.Input); len(unread) > 0 {
+				reasons[i] = cannotRead(m.ID, unread, m.Input)
+			} else {
+				able++
+			}
+		}
+		switch able {
+		case len(p.members):
+			return nil, nil
+		case 0:
+		default:
+			return reasons, nil
+		}
+	}
+	asked := unreadableModalities(latestUserMessages(req.Messages), []spec.Modality{spec.ModalityText})
+	return nil, &Error{Class: InvalidRequest, Message: fmt.Sprintf("no member of pool %s reads all of %s", p.id, spec.JoinModalities(asked, ", "))}
+}
+
 // settleHome makes the member that serves a session its home.
 func (p *Pool) settleHome(r *route, i int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if s, _ := p.seats.get(r.key); s.home != i {
 		p.seats.put(r.key, seat{home: i, moves: s.moves + 1})
+	}
+}
+
+// chooseHome returns the home of a session that has none yet: by the policy, among
+// the eligible members with no known obstacle, or among all eligible members if all
+// have one.
+func (p *Pool) chooseHome(key string, unread []*Error) int {
+	fit := func(i int) bool { return p.objectionTo(i, unread) == nil }
+	i := p.bestMember(key, fit)
+	if i < 0 {
+		i = p.bestMember(key, func(int) bool { return true })
+	}
+	if p.policy.Home == HomeRoundRobin {
+		p.served[i]++
+	}
+	return i
+}
+
+// bestMember returns the fit member that the policy prefers, or -1.
+func (p *Pool) bestMember(key string, fit func(i int) bool) int {
+	best, top := -1, math.Inf(-1)
+	for i := range p.members {
+		if p.members[i].FailoverOnly || !fit(i) {
+			continue
+		}
+		if score := p.scoreMember(key, i); score > top {
+			best, top = i, score
+		}
+	}
+	return best
+}
+
+func (p *Pool) scoreMember(key string, i int) float64 {
+	m := &p.members[i]
+	switch p.policy.Home {
+	case HomeFirstHealthy:
+		return -float64(i)
+	case HomeRoundRobin:
+		return -p.served[i] / m.Weight
+	default:
+		return scoreRendezvous(key, m.ID, m.Weight)
 	}
 }

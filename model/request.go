@@ -153,6 +153,32 @@ func (p *Params) IsZero() bool {
 		len(p.SetAmong("temperature", "top_p", "seed", "stop", "service_tier", "verbosity")) == 0
 }
 
+// SetAmong returns the given parameter names that p sets.
+func (p *Params) SetAmong(names ...string) []string {
+	var set []string
+	for _, name := range names {
+		var is bool
+		switch name {
+		case "temperature":
+			is = p.Temperature != nil
+		case "top_p":
+			is = p.TopP != nil
+		case "seed":
+			is = p.Seed != nil
+		case "stop":
+			is = len(p.Stop) > 0
+		case "service_tier":
+			is = p.ServiceTier != ""
+		case "verbosity":
+			is = p.Verbosity != ""
+		}
+		if is {
+			set = append(set, name)
+		}
+	}
+	return set
+}
+
 // Tool is a tool as a model sees it.
 type Tool struct {
 	Name        string `json:"name"`
