@@ -76,17 +76,11 @@ func (a *API) Generate(operations []Operation) []byte {
 		}
 		paths[path][strings.ToLower(method)] = g.describeByID(operations[i].ID, a.Operations[operations[i].ID])
 	}
-	components := Object{"schemas": g.schemas}
+	var failure Object
 	if a.Error != nil {
-		components["responses"] = Object{errorResponse: g.describeAnswer(a.Error)}
+		failure = g.describeAnswer(a.Error)
 	}
-	text, err := json.Marshal(Object{
-		"openapi": "3.1.0", "info": Object{"title": a.Title, "version": "1", "description": a.Doc}, "paths": paths, "components": components,
-	})
-	if err != nil {
-		return nil // not reached: only strings and schemas
-	}
-	return text
+	return g.encodeDocument(a.Title, a.Doc, paths, failure)
 }
 
 // pathParameters describes the wildcards of a path.

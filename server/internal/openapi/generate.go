@@ -32,15 +32,23 @@ func Generate(s *Surface, operations []Operation) []byte {
 		}
 		paths[path][strings.ToLower(method)] = described
 	}
-	document := Object{"openapi": "3.1.0", "info": Object{"title": s.Title, "version": "1", "description": s.Description}, "paths": paths}
-	components := Object{"schemas": g.schemas}
+	var failure Object
 	if s.Failure != nil {
-		components["responses"] = Object{errorResponse: Object{
-			"description": "The request was rejected.", "content": Object{g.media: Object{"schema": g.schemaOf(s.Failure)}},
-		}}
+		failure = Object{"description": "The request was rejected.", "content": Object{g.media: Object{"schema": g.schemaOf(s.Failure)}}}
 	}
-	document["components"] = components
-	text, err := json.Marshal(document)
+	return g.encodeDocument(s.Title, s.Description, paths, failure)
+}
+
+// encodeDocument returns a description of paths with the components of the generator. Failure is the
+// response with the errors of the surface; nil for none.
+func (g *generator) encodeDocument(title, description string, paths map[string]Object, failure Object) []byte {
+	components := Object{"schemas": g.schemas}
+	if failure != nil {
+		components["responses"] = Object{errorResponse: failure}
+	}
+	text, err := json.Marshal(Object{
+		"openapi": "3.1.0", "info": Object{"title": title, "version": "1", "description": description}, "paths": paths, "components": components,
+	})
 	if err != nil {
 		return nil // not reached: only strings and schemas
 	}
