@@ -2,6 +2,7 @@ package clip
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -34,4 +35,23 @@ func isPlain(text string) bool {
 		}
 	}
 	return true
+}
+
+// Visible returns a text without control characters, except tabs and line feeds, and without
+// characters that change the direction of text, cut to limit bytes with a mark.
+func Visible(text string, limit int) string {
+	text = strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' {
+			return r
+		}
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+	if len(text) <= limit {
+		return text
+	}
+	const mark = "…"
+	return Head(text, limit-len(mark)) + mark
 }

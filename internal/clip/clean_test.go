@@ -42,3 +42,19 @@ func TestTextsOfEveryLengthAreJudgedAlike(t *testing.T) {
 		}
 	}
 }
+
+func TestVisibleTextIsBoundedAndHasNoControlCharacters(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"two\nlines\tand more":    "two\nlines\tand more",
+		"a\x00b\x1b[31mred\r":     "ab[31mred",
+		"left\u202Eright\u2066":   "leftright",
+		"bad \xff byte":           "bad \uFFFD byte",
+		strings.Repeat("é", 3000): strings.Repeat("é", 2046) + "…",
+		strings.Repeat("x", 4096): strings.Repeat("x", 4096),
+	} {
+		if got := clip.Visible(text, 4096); got != want {
+			t.Errorf("%.40q becomes %.40q (%d bytes)", text, got, len(got))
+		}
+	}
+}

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/tools"
@@ -98,12 +97,12 @@ func newCatalog(fingerprint string, server serverInfo, list []toolInfo) *catalog
 
 // cleanTools bounds the texts and sorts the tools. It is idempotent.
 func (c *catalog) cleanTools() {
-	c.Server.Name, c.Server.Version = cleanText(c.Server.Name, maxName), cleanText(c.Server.Version, maxName)
+	c.Server.Name, c.Server.Version = clip.Visible(c.Server.Name, maxName), clip.Visible(c.Server.Version, maxName)
 	for i := range c.Tools {
 		t := &c.Tools[i]
-		t.Description = cleanText(t.Description, maxDescription)
+		t.Description = clip.Visible(t.Description, maxDescription)
 		t.InputSchema, t.OutputSchema = compactSchema(t.InputSchema), compactSchema(t.OutputSchema)
-		t.Unusable = cleanText(t.Unusable, maxName)
+		t.Unusable = clip.Visible(t.Unusable, maxName)
 	}
 	slices.SortStableFunc(c.Tools, func(a, b toolInfo) int { return strings.Compare(a.Name, b.Name) })
 }
@@ -114,25 +113,6 @@ func sameTools(a, b *catalog) bool {
 		return a.Name == b.Name && a.Description == b.Description && a.Annotations == b.Annotations && a.Unusable == b.Unusable && a.RequiresTask == b.RequiresTask &&
 			string(a.InputSchema) == string(b.InputSchema) && string(a.OutputSchema) == string(b.OutputSchema)
 	})
-}
-
-// cleanText removes control characters and characters that change the text direction, and
-// shortens the text to limit bytes.
-func cleanText(text string, limit int) string {
-	text = strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' {
-			return r
-		}
-		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(text, "\uFFFD"))
-	if len(text) <= limit {
-		return text
-	}
-	const mark = "…"
-	return clip.Head(text, limit-len(mark)) + mark
 }
 
 // encodeFile returns the catalogue in its file format.

@@ -75,7 +75,7 @@ func (c *session) offersTasks() bool {
 // newToolInfo returns the description of a tool, within bounds. A tool that no agent could
 // use is kept with the reason.
 func newToolInfo(t *mcp.Tool, offersTasks bool) (toolInfo, error) {
-	info := toolInfo{Name: t.Name, Description: cleanText(cmp.Or(t.Description, t.Title), maxDescription)}
+	info := toolInfo{Name: t.Name, Description: clip.Visible(cmp.Or(t.Description, t.Title), maxDescription)}
 	if len(t.Name) > maxName { // it stays too long
 		info.Name = clip.Head(t.Name, maxName) + "…"
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/buildversion"
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -91,7 +92,7 @@ func (c *session) routeLog(p *mcp.LoggingMessageParams) {
 		f.showNote(text)
 		return
 	}
-	c.logger.Debug("MCP server log", "line", cleanText(redactTexts(redactTexts(text, c.target.tokens()), c.target.secrets), maxError))
+	c.logger.Debug("MCP server log", "line", clip.Visible(redactTexts(redactTexts(text, c.target.tokens()), c.target.secrets), maxError))
 }
 
 // initialize performs the handshake. It abandons a server that does not respond in time.

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/process"
 	"github.com/agentruntime/agentruntime/tools"
 )
@@ -108,7 +109,7 @@ func (s *server) logOutput(line string) {
 
 // warnText logs a warning for a line that the program wrote to its standard output.
 func (s *server) warnText(line string) {
-	s.logger.Warn("the MCP server writes text to its standard output, which is for messages only; the text is skipped", "line", cleanText(redactTexts(line, s.secrets), maxError))
+	s.logger.Warn("the MCP server writes text to its standard output, which is for messages only; the text is skipped", "line", clip.Visible(redactTexts(line, s.secrets), maxError))
 }
 
 // waitForEnd waits until the server, the carrier or the runtime ends the session, and then for

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -41,7 +42,7 @@ func blobPart(mediaType string, data []byte, name string) model.Part {
 	found, _, _ := strings.Cut(http.DetectContentType(data), ";")
 	switch isImage := strings.HasPrefix(found, "image/"); {
 	case len(data) == 0:
-		return model.Text("[" + cmp.Or(cleanText(mediaType, maxName), "content") + " that is empty]")
+		return model.Text("[" + cmp.Or(clip.Visible(mediaType, maxName), "content") + " that is empty]")
 	case isImage && (mediaType == "" || strings.HasPrefix(mediaType, "image/")):
 		mediaType = found
 	case mediaType == "":

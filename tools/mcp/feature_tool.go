@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/tools"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -95,8 +96,8 @@ type listingArgument struct {
 
 // clean bounds the texts of an entry.
 func (l *listing) clean() {
-	l.Name, l.Title, l.MIMEType = cleanText(l.Name, maxName), cleanText(l.Title, maxName), cleanText(l.MIMEType, maxName)
-	l.Description = cleanText(l.Description, maxDescription)
+	l.Name, l.Title, l.MIMEType = clip.Visible(l.Name, maxName), clip.Visible(l.Title, maxName), clip.Visible(l.MIMEType, maxName)
+	l.Description = clip.Visible(l.Description, maxDescription)
 }
 
 // listReply returns a page of a list, one entry per line.
@@ -188,7 +189,7 @@ func usePrompts(ctx context.Context, session *session, in *featureInput, next *r
 		for _, p := range withoutNil(page.Prompts) {
 			entry := listing{Name: p.Name, Title: p.Title, Description: p.Description}
 			for _, a := range withoutNil(p.Arguments) {
-				entry.Arguments = append(entry.Arguments, listingArgument{cleanText(a.Name, maxName), cleanText(a.Description, maxDescription), a.Required})
+				entry.Arguments = append(entry.Arguments, listingArgument{clip.Visible(a.Name, maxName), clip.Visible(a.Description, maxDescription), a.Required})
 			}
 			list = append(list, entry)
 		}
@@ -205,7 +206,7 @@ func usePrompts(ctx context.Context, session *session, in *featureInput, next *r
 		if m.Content == nil {
 			continue
 		}
-		parts = append(parts, model.Text("["+cleanText(string(m.Role), maxName)+"]"))
+		parts = append(parts, model.Text("["+clip.Visible(string(m.Role), maxName)+"]"))
 		parts = append(parts, contentParts([]mcp.Content{m.Content})...)
 	}
 	if len(parts) == 0 {

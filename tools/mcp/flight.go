@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/event/interaction"
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/tools"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -205,7 +206,7 @@ func (f *flight) showNote(text string) {
 	}
 	f.mu.Unlock()
 	if host != nil {
-		host.Progress(redactTexts(cleanText(text, maxDescription), f.session.target.hidden()) + "\n")
+		host.Progress(redactTexts(clip.Visible(text, maxDescription), f.session.target.hidden()) + "\n")
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/schema"
 	"github.com/agentruntime/agentruntime/tools"
 	"github.com/agentruntime/agentruntime/tools/toolset"
@@ -76,22 +77,22 @@ func (s *server) expandCatalog(c *catalog) ([]tools.Member, diag.List) {
 			continue
 		}
 		if info.Unusable != "" {
-			warn(diag.NoEffect, "the tool %q of %q is left out: %s", cleanText(info.Name, maxName), s.id, info.Unusable)
+			warn(diag.NoEffect, "the tool %q of %q is left out: %s", clip.Visible(info.Name, maxName), s.id, info.Unusable)
 			continue
 		}
 		id := toolID(s.Prefix(), info.Name)
 		if other, taken := names[id]; taken {
 			if other == info.Name {
-				warn(diag.DuplicateID, "%q lists the tool %q twice; the first one counts", s.id, cleanText(info.Name, maxName))
+				warn(diag.DuplicateID, "%q lists the tool %q twice; the first one counts", s.id, clip.Visible(info.Name, maxName))
 				continue
 			}
 			found = append(found, diag.New(diag.ToolIDConflict, "", "the tools %q and %q of %q get one id, %s",
-				cleanText(other, maxName), cleanText(info.Name, maxName), s.id, id).WithHint("leave one of them out with filter").AtKey())
+				clip.Visible(other, maxName), clip.Visible(info.Name, maxName), s.id, id).WithHint("leave one of them out with filter").AtKey())
 			continue
 		}
 		made, err := s.newMember(id, info)
 		if err != nil {
-			warn(diag.InvalidSchema, "the tool %q of %q is left out: %v", cleanText(info.Name, maxName), s.id, err)
+			warn(diag.InvalidSchema, "the tool %q of %q is left out: %v", clip.Visible(info.Name, maxName), s.id, err)
 			continue
 		}
 		names[id] = info.Name
@@ -103,7 +104,7 @@ func (s *server) expandCatalog(c *catalog) ([]tools.Member, diag.List) {
 		case !s.config.allowsFeature(feature):
 		case names[id] != "":
 			found = append(found, diag.New(diag.ToolIDConflict, "", "the tool %q of %q gets the id of its %s, %s",
-				cleanText(names[id], maxName), s.id, feature, id).WithHint("leave the tool out with filter, or the feature out of features").AtKey())
+				clip.Visible(names[id], maxName), s.id, feature, id).WithHint("leave the tool out with filter, or the feature out of features").AtKey())
 		default:
 			members = append(members, tools.Member{ID: id, Tool: s.newFeatureTool(feature)})
 		}

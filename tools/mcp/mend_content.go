@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
 // contentPart is a part of a result's content with the fields that the library decodes strictly.
@@ -101,9 +103,9 @@ func replacePart(raw json.RawMessage, problem string) json.RawMessage {
 	}
 	what := "content"
 	if kind != "" {
-		what += " of type " + cleanText(kind, maxName)
+		what += " of type " + clip.Visible(kind, maxName)
 	}
-	return textPart(fmt.Sprintf("[%s that cannot be read: %s]", what, cleanText(problem, maxName)))
+	return textPart(fmt.Sprintf("[%s that cannot be read: %s]", what, clip.Visible(problem, maxName)))
 }
 
 func textPart(text string) json.RawMessage {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
 // ChangedError reports that a server's tools differ from the catalogue that pins them.
@@ -34,7 +36,7 @@ func listChanges(changes map[string]string) string {
 			texts = append(texts, fmt.Sprintf("and %d more", len(changes)-maxShownChanges))
 			break
 		}
-		texts = append(texts, fmt.Sprintf("%q %s", cleanText(name, maxName), changes[name]))
+		texts = append(texts, fmt.Sprintf("%q %s", clip.Visible(name, maxName), changes[name]))
 	}
 	return strings.Join(texts, ", ")
 }

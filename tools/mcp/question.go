@@ -10,6 +10,7 @@ import (
 	"regexp"
 
 	"github.com/agentruntime/agentruntime/event/interaction"
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/schema"
 	"github.com/agentruntime/agentruntime/tools"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -72,7 +73,7 @@ func (c *session) readQuestion(p *mcp.ElicitParams) (asked *interaction.Request,
 	if len(p.Message) > maxForm {
 		return nil, fmt.Sprintf("its text has more than %d bytes", maxForm)
 	}
-	text := redactTexts(cleanText(p.Message, maxDescription), c.target.hidden())
+	text := redactTexts(clip.Visible(p.Message, maxDescription), c.target.hidden())
 	asked = &interaction.Request{Action: tools.ActionAsk, Message: fmt.Sprintf("The MCP server %q asks: %s", c.server, text)}
 	details := map[string]any{"kind": "question", "mcp_server": c.server}
 	if p.Mode == "url" {
@@ -100,7 +101,7 @@ func checkAddress(address string) string {
 		return "its address is not an http or https URL of moderate length"
 	case u.User != nil:
 		return "its address has a user name, which may hide the host"
-	case cleanText(address, maxAddress) != address:
+	case clip.Visible(address, maxAddress) != address:
 		return "its address has control characters"
 	}
 	return ""
@@ -146,7 +147,7 @@ func readForm(form any, message string) (_ json.RawMessage, refusal string) {
 func cleanStrings(value any) any {
 	switch value := value.(type) {
 	case string:
-		return cleanText(value, maxDescription)
+		return clip.Visible(value, maxDescription)
 	case []any:
 		out := make([]any, len(value))
 		for i, v := range value {
@@ -156,7 +157,7 @@ func cleanStrings(value any) any {
 	case map[string]any:
 		out := make(map[string]any, len(value))
 		for name, v := range value {
-			out[cleanText(name, maxName)] = cleanStrings(v)
+			out[clip.Visible(name, maxName)] = cleanStrings(v)
 		}
 		return out
 	default:

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/netguard"
 	"github.com/agentruntime/agentruntime/internal/redact"
 	"github.com/agentruntime/agentruntime/tools"
@@ -71,7 +72,7 @@ func (t *target) hideSecrets(err error) error {
 	if missing, ok := errors.AsType[*oauth.LoginError](err); ok {
 		text = missing.Error()
 	}
-	return &hiddenError{cleanText(redactTexts(redactTexts(text, t.tokens()), t.secrets), maxError), err}
+	return &hiddenError{clip.Visible(redactTexts(redactTexts(text, t.tokens()), t.secrets), maxError), err}
 }
 
 func redactTexts(text string, secrets []string) string {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/schema"
 	"github.com/agentruntime/agentruntime/internal/wait"
 	"github.com/agentruntime/agentruntime/model"
@@ -115,7 +116,7 @@ func (t *tool) readTask(ctx context.Context, c *session, id string, task *remote
 	case task.Status == "working", c.isStateless() && isWorking:
 		return nil, nil //nolint:nilnil // it works
 	case task.Status == "cancelled":
-		return &reply{result: tools.ErrorResult("the server canceled the task: " + cleanText(task.StatusMessage, maxDescription))}, nil
+		return &reply{result: tools.ErrorResult("the server canceled the task: " + clip.Visible(task.StatusMessage, maxDescription))}, nil
 	case c.isStateless() && task.Status == "completed" && task.Result != nil:
 		return &reply{result: t.convertResult(ctx, task.Result)}, nil
 	case c.isStateless() && task.Status == "failed" && task.Error != nil:
@@ -128,7 +129,7 @@ func (t *tool) readTask(ctx context.Context, c *session, id string, task *remote
 		}
 		return &reply{result: t.convertResult(ctx, r)}, nil
 	default:
-		return nil, fmt.Errorf("its task has the status %q without a result", cleanText(task.Status, maxName))
+		return nil, fmt.Errorf("its task has the status %q without a result", clip.Visible(task.Status, maxName))
 	}
 }
 
@@ -177,7 +178,7 @@ func violationText(found []schema.Violation) string {
 			texts = append(texts, "…")
 			break
 		}
-		texts = append(texts, cleanText(v.Error(), maxName))
+		texts = append(texts, clip.Visible(v.Error(), maxName))
 	}
 	return strings.Join(texts, "; ")
 }
