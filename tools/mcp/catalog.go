@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/mcp/internal/mend"
 )
 
 const (
@@ -101,7 +102,7 @@ func (c *catalog) cleanTools() {
 	for i := range c.Tools {
 		t := &c.Tools[i]
 		t.Description = clip.Visible(t.Description, maxDescription)
-		t.InputSchema, t.OutputSchema = compactSchema(t.InputSchema), compactSchema(t.OutputSchema)
+		t.InputSchema, t.OutputSchema = mend.Schema(t.InputSchema), mend.Schema(t.OutputSchema)
 		t.Unusable = clip.Visible(t.Unusable, maxName)
 	}
 	slices.SortStableFunc(c.Tools, func(a, b toolInfo) int { return strings.Compare(a.Name, b.Name) })

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/tools/mcp/internal/mend"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -69,7 +70,7 @@ func (c *session) offersTasks() bool {
 		return true // the server decides
 	}
 	r := c.client.InitializeResult()
-	return r != nil && r.Capabilities != nil && r.Capabilities.Experimental[offersTasksKey] != nil
+	return r != nil && r.Capabilities != nil && r.Capabilities.Experimental[mend.OffersTasksKey] != nil
 }
 
 // newToolInfo returns the description of a tool, within bounds. A tool that no agent could
@@ -93,9 +94,9 @@ func newToolInfo(t *mcp.Tool, offersTasks bool) (toolInfo, error) {
 	case size > maxSchema:
 		info.InputSchema, info.OutputSchema = nil, nil
 		info.Unusable = fmt.Sprintf("a schema has %d bytes; at most %d are allowed", size, maxSchema)
-	case t.Meta[taskSupportKey] == "required" && offersTasks:
+	case t.Meta[mend.TaskSupportKey] == "required" && offersTasks:
 		info.RequiresTask = true
-	case t.Meta[taskSupportKey] == "required":
+	case t.Meta[mend.TaskSupportKey] == "required":
 		info.Unusable = "it runs as a task only, and the server does not offer tasks"
 	}
 	return info, nil

@@ -13,6 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/event/interaction"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/mcp/internal/mend"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -217,17 +218,13 @@ func (c *session) showTaskNote(ctx context.Context, text string) {
 	}
 }
 
-// tagKey is the metadata key under which the carrier passes on the tag of the flight to whose
-// stream a message belongs.
-const tagKey = "agentruntime/flight"
-
 // findFlight returns the flight of a server's message: the one in whose stream it came, or else the
 // only candidate. It returns nil if there are several, or if the message may belong to a call,
 // waiting for an answer, from another session of an agent.
 func (c *session) findFlight(meta mcp.Meta) *flight {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if tag, ok := meta[tagKey].(string); ok {
+	if tag, ok := meta[mend.FlightKey].(string); ok {
 		for _, f := range c.flights {
 			if f.tag == tag {
 				return f
@@ -257,7 +254,7 @@ func (c *session) flightOf(ctx context.Context) *flight {
 	if !ok {
 		return nil
 	}
-	return c.findFlight(mcp.Meta{tagKey: d.tag})
+	return c.findFlight(mcp.Meta{mend.FlightKey: d.tag})
 }
 
 // routeProgress shows progress at the call that it belongs to.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/jsonlines"
 	"github.com/agentruntime/agentruntime/internal/process"
+	"github.com/agentruntime/agentruntime/tools/mcp/internal/mend"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -69,8 +70,8 @@ func (p *program) Connect(ctx context.Context) (mcp.Connection, error) {
 	messages := struct {
 		io.Reader
 		io.Closer
-	}{jsonlines.NewReader(p.output, maxMessage, p.noteText), p.output}
-	transport := mcp.IOTransport{Reader: mendStream(messages, false, ""), Writer: &input{p.input, p}, MaxLineLength: maxMessage}
+	}{jsonlines.NewReader(p.output, mend.MaxMessage, p.noteText), p.output}
+	transport := mcp.IOTransport{Reader: mend.Stream(messages, false, ""), Writer: &input{p.input, p}, MaxLineLength: mend.MaxMessage}
 	connection, err := transport.Connect(ctx)
 	return &boundedConnection{Connection: connection}, err
 }

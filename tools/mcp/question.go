@@ -13,6 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/schema"
 	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/mcp/internal/mend"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -116,7 +117,7 @@ func readForm(form any, message string) (_ json.RawMessage, refusal string) {
 	if string(raw) == "null" {
 		raw = json.RawMessage(`{"type":"object"}`)
 	}
-	raw = compactSchema(raw)
+	raw = mend.Schema(raw)
 	var fields struct {
 		Type       string               `json:"type"`
 		Properties map[string]formField `json:"properties"`

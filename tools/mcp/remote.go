@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 
 	"github.com/agentruntime/agentruntime/internal/credential"
+	"github.com/agentruntime/agentruntime/tools/mcp/internal/mend"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.opentelemetry.io/otel/propagation"
 )
@@ -64,13 +65,13 @@ func (r *remote) Connect(ctx context.Context) (mcp.Connection, error) {
 		// A redirect would send the credentials to another address.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	streamable := &mcp.StreamableClientTransport{Endpoint: r.endpoint, MaxEventSize: maxMessage, MaxRetries: 3, HTTPClient: client}
+	streamable := &mcp.StreamableClientTransport{Endpoint: r.endpoint, MaxEventSize: mend.MaxMessage, MaxRetries: 3, HTTPClient: client}
 	if r.oauth != nil {
 		streamable.OAuthHandler = r.oauth
 	}
 	var transport mcp.Transport = streamable
 	if r.events {
-		transport = &mcp.SSEClientTransport{Endpoint: r.endpoint, MaxEventSize: maxMessage, HTTPClient: client}
+		transport = &mcp.SSEClientTransport{Endpoint: r.endpoint, MaxEventSize: mend.MaxMessage, HTTPClient: client}
 		ctx = r.ctx // the stream of events outlives the handshake
 	}
 	connection, err := transport.Connect(ctx)
@@ -141,7 +142,7 @@ func (r *remote) RoundTrip(req *http.Request) (*http.Response, error) {
 		r.refused.Store(true)
 	}
 	limit := bodyLimit(resp)
-	resp.Body = mendStream(&body{ReadCloser: resp.Body, left: limit, release: release}, limit >= 0, tag)
+	resp.Body = mend.Stream(&body{ReadCloser: resp.Body, left: limit, release: release}, limit >= 0, tag)
 	return resp, nil
 }
 
@@ -192,7 +193,7 @@ func bodyLimit(resp *http.Response) int64 {
 	if kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type")); err == nil && kind == "text/event-stream" {
 		return -1
 	}
-	return maxMessage
+	return mend.MaxMessage
 }
 
 // body is the body of a response: bounded, and released when it is closed.

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/agentruntime/agentruntime/tools/mcp/internal/mend"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -22,10 +23,6 @@ const (
 const (
 	// tasksExtension offers tasks in versions without sessions.
 	tasksExtension = "io.modelcontextprotocol/tasks"
-	// createdTaskKey and offersTasksKey are the keys under which the mender passes on the task that
-	// a call has become and the capability, both of which the library drops.
-	createdTaskKey = "agentruntime/createdTask"
-	offersTasksKey = "agentruntime/tasks"
 	// taskTTL is how long servers with sessions are requested to keep a task.
 	taskTTL = 24 * time.Hour
 	// defaultPoll is the time between two polls of a task, unless the server sets it to a time
@@ -98,7 +95,7 @@ func addTaskMethods(client *mcp.Client) error {
 
 // createdTask returns the task that a call has become; nil if it has a result.
 func createdTask(r *mcp.CallToolResult) (*remoteTask, error) {
-	raw, ok := r.Meta[createdTaskKey]
+	raw, ok := r.Meta[mend.CreatedTaskKey]
 	if !ok {
 		return nil, nil //nolint:nilnil // it is an ordinary result
 	}

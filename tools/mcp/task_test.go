@@ -234,23 +234,3 @@ func TestPollIntervalsAreBounded(t *testing.T) {
 		}
 	}
 }
-
-func TestTheResultInATaskIsMended(t *testing.T) {
-	t.Parallel()
-	for message, want := range map[string]string{
-		`{"id":1,"result":{"taskId":"t","result":{"content":null}}}`:            `{"id":1,"result":{"taskId":"t","result":{"content":[]}}}`,
-		`{"id":1,"result":{"taskId":"t","result":{"result":{"content":null}}}}`: `{"id":1,"result":{"taskId":"t","result":{"result":{"content":null}}}}`,
-	} {
-		if got := string(mendLine([]byte(message), "")); got != want {
-			t.Errorf("%s becomes %s", message, got)
-		}
-	}
-}
-
-func TestExperimentalCapabilitiesAreKeptBesideTasks(t *testing.T) {
-	t.Parallel()
-	got, changed := noteTasks(json.RawMessage(`{"experimental":{"other":{}},"tasks":{"requests":{"tools":{"call":{}}}}}`))
-	if want := `{"tasks":{"requests":{"tools":{"call":{}}}},"experimental":{"other":{},"agentruntime/tasks":{}}}`; !changed || string(got) != want {
-		t.Errorf("the capabilities are %s", got)
-	}
-}

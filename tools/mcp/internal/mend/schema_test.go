@@ -1,10 +1,8 @@
-package mcp
+package mend
 
 import (
 	"encoding/json"
 	"testing"
-
-	"github.com/agentruntime/agentruntime/internal/schema"
 )
 
 func TestSchemasOfOtherDialectsAreUnderstood(t *testing.T) {
@@ -34,29 +32,19 @@ func TestSchemasOfOtherDialectsAreUnderstood(t *testing.T) {
 		`{"default":{"required":null}}`:                                                                                                     `{"default":{"required":null}}`,
 		`null`:                                                                                                                              ``, `"null"`: `"null"`, `[null]`: `[null]`,
 	} {
-		if got := compactSchema(json.RawMessage(sent)); string(got) != want {
+		if got := Schema(json.RawMessage(sent)); string(got) != want {
 			t.Errorf("%s becomes %s, want %s", sent, got, want)
-		}
-	}
-	s := known(t, config{}, toolInfo{Name: "a", InputSchema: json.RawMessage(`{"type":"object","properties":{"q":{"type":"integer","nullable":true}},"required":null}`)})
-	for arguments, valid := range map[string]bool{`{"q":null}`: true, `{"q":1}`: true, `{}`: true, `{"q":"x"}`: false} {
-		form, err := schema.Compile(entries(t, s)["mcp__fake__a"].Descriptor.Parameters)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if found, err := form.ValidateJSON(t.Context(), json.RawMessage(arguments)); err != nil || (len(found) == 0) != valid {
-			t.Errorf("%s: %v, %v", arguments, found, err)
 		}
 	}
 }
 
-// FuzzCompactSchema checks that schemas stay JSON, that mending them twice changes nothing,
+// FuzzSchema checks that schemas stay JSON, that mending them twice changes nothing,
 // and that schemas that seem to need no mending are not changed by it.
-func FuzzCompactSchema(f *testing.F) {
+func FuzzSchema(f *testing.F) {
 	f.Add([]byte(`{"properties":{"a":{"type":"string","nullable":true,"enum":["b"]}},"required":null}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		once := compactSchema(raw)
-		if twice := compactSchema(once); string(twice) != string(once) {
+		once := Schema(raw)
+		if twice := Schema(once); string(twice) != string(once) {
 			t.Errorf("%q becomes %q, then %q", raw, once, twice)
 		}
 		if len(once) > 0 && !json.Valid(once) {
@@ -66,26 +54,4 @@ func FuzzCompactSchema(f *testing.F) {
 			t.Errorf("%q seems to need no mending, but becomes %q", once, mended)
 		}
 	})
-}
-
-// TestToolsWithOldSchemasCanBeUsed lists tools whose schemas do not compile as they are.
-func TestToolsWithOldSchemasCanBeUsed(t *testing.T) {
-	t.Parallel()
-	for _, sent := range []string{
-		`{"type":"object","properties":{"a":{"type":"number","minimum":1,"exclusiveMinimum":true}}}`,
-		`{"type":"object","properties":{"a":{"type":"string","required":true}}}`,
-		`{"type":["object","null"],"title":5}`,
-		`{"type":"object","properties":{"a":{"$ref":"https://schemas.example/a.json"}}}`,
-		`{"$ref":"https://schemas.example/a.json"}`,
-	} {
-		s := known(t, config{}, toolInfo{Name: "a", InputSchema: json.RawMessage(sent)})
-		entry, ok := entries(t, s)["mcp__fake__a"]
-		if !ok {
-			t.Errorf("%s: there is no tool", sent)
-			continue
-		}
-		if _, err := schema.Compile(entry.Descriptor.Parameters); err != nil {
-			t.Errorf("%s: %v", sent, err)
-		}
-	}
 }

@@ -1,4 +1,4 @@
-package mcp
+package mend
 
 import (
 	"encoding/base64"
@@ -9,6 +9,9 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/clip"
 )
+
+// maxShown bounds the texts of a server in a note, in bytes.
+const maxShown = 256
 
 // contentPart is a part of a result's content with the fields that the library decodes strictly.
 type contentPart struct {
@@ -103,9 +106,9 @@ func replacePart(raw json.RawMessage, problem string) json.RawMessage {
 	}
 	what := "content"
 	if kind != "" {
-		what += " of type " + clip.Visible(kind, maxName)
+		what += " of type " + clip.Visible(kind, maxShown)
 	}
-	return textPart(fmt.Sprintf("[%s that cannot be read: %s]", what, clip.Visible(problem, maxName)))
+	return textPart(fmt.Sprintf("[%s that cannot be read: %s]", what, clip.Visible(problem, maxShown)))
 }
 
 func textPart(text string) json.RawMessage {

@@ -1,4 +1,6 @@
-package mcp
+// Package mend replaces the parts of messages and schemas of MCP servers that the library cannot
+// read, and keeps the fields it drops as metadata.
+package mend
 
 import (
 	"bufio"
@@ -11,8 +13,20 @@ import (
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
 
-// maxMessage bounds one message of a server, in bytes.
-const maxMessage = 16 << 20
+// MaxMessage bounds one message of a server, in bytes.
+const MaxMessage = 16 << 20
+
+// The metadata keys of fields that the library drops.
+const (
+	// FlightKey has the tag of the flight to whose stream a message belongs.
+	FlightKey = "agentruntime/flight"
+	// CreatedTaskKey has the task that a call has become.
+	CreatedTaskKey = "agentruntime/createdTask"
+	// OffersTasksKey is the experimental capability of servers whose tools can run as tasks.
+	OffersTasksKey = "agentruntime/tasks"
+	// TaskSupportKey has the field execution.taskSupport of a tool.
+	TaskSupportKey = "agentruntime/taskSupport"
+)
 
 // mender reads a stream of messages line by line and replaces the parts of results that the library
 // cannot read. One such part would make the library reject the whole result.
@@ -27,8 +41,10 @@ type mender struct {
 	err error
 }
 
-// mendStream returns a stream with its messages mended.
-func mendStream(in io.ReadCloser, whole bool, tag string) io.ReadCloser {
+// Stream returns a stream with its messages mended. A whole stream is a single message, possibly of
+// several lines. Messages from the server that concern a call get the tag of its flight; empty for
+// none.
+func Stream(in io.ReadCloser, whole bool, tag string) io.ReadCloser {
 	return struct {
 		io.Reader
 		io.Closer
@@ -51,8 +67,8 @@ func (m *mender) Read(p []byte) (int, error) {
 // readLine reads a line. A line longer than the maximum message is passed on unchanged.
 func (m *mender) readLine() {
 	if m.whole {
-		message, err := io.ReadAll(io.LimitReader(m.in, maxMessage+1))
-		if err == nil && len(message) <= maxMessage {
+		message, err := io.ReadAll(io.LimitReader(m.in, MaxMessage+1))
+		if err == nil && len(message) <= MaxMessage {
 			err = io.EOF
 		}
 		m.out, m.err = mendLine(message, m.tag), err
@@ -62,7 +78,7 @@ func (m *mender) readLine() {
 	for {
 		piece, err := m.in.ReadSlice('\n')
 		line = append(line, piece...)
-		if err == bufio.ErrBufferFull && len(line) <= maxMessage { //nolint:errorlint // returned as it is
+		if err == bufio.ErrBufferFull && len(line) <= MaxMessage { //nolint:errorlint // returned as it is
 			continue
 		}
 		if err != bufio.ErrBufferFull { //nolint:errorlint // returned as it is
@@ -132,7 +148,7 @@ func addTag(params json.RawMessage, tag string) (json.RawMessage, bool) {
 	if !ok {
 		return params, false
 	}
-	return rawjson.EncodeMembers(addEntry(members, "_meta", rawjson.Member{Name: tagKey, Value: strconv.AppendQuote(nil, tag)})), true
+	return rawjson.EncodeMembers(addEntry(members, "_meta", rawjson.Member{Name: FlightKey, Value: strconv.AppendQuote(nil, tag)})), true
 }
 
 // addEntry adds an entry to an object member. It replaces a member of another type.
@@ -205,7 +221,7 @@ func mendTask(result []rawjson.Member) json.RawMessage {
 	}
 	return rawjson.EncodeMembers([]rawjson.Member{
 		{Name: "content", Value: json.RawMessage("[]")},
-		{Name: "_meta", Value: rawjson.EncodeMembers([]rawjson.Member{{Name: createdTaskKey, Value: task}})},
+		{Name: "_meta", Value: rawjson.EncodeMembers([]rawjson.Member{{Name: CreatedTaskKey, Value: task}})},
 	})
 }
 
@@ -239,12 +255,8 @@ func noteTasks(capabilities json.RawMessage) (json.RawMessage, bool) {
 	if !ok || json.Unmarshal(capabilities, &offered) != nil || len(offered.Tasks.Requests.Tools.Call) == 0 {
 		return capabilities, false
 	}
-	return rawjson.EncodeMembers(addEntry(members, "experimental", rawjson.Member{Name: offersTasksKey, Value: json.RawMessage("{}")})), true
+	return rawjson.EncodeMembers(addEntry(members, "experimental", rawjson.Member{Name: OffersTasksKey, Value: json.RawMessage("{}")})), true
 }
-
-// taskSupportKey is the metadata key of a tool under which the mender passes on the field
-// execution.taskSupport, which the library drops.
-const taskSupportKey = "agentruntime/taskSupport"
 
 // markTasks notes in the metadata of tools that they run only as tasks.
 func markTasks(list json.RawMessage) (json.RawMessage, bool) {
@@ -264,7 +276,7 @@ func markTasks(list json.RawMessage) (json.RawMessage, bool) {
 		}
 		members, _ := rawjson.Members(raw)
 		members = slices.DeleteFunc(members, func(m rawjson.Member) bool { return m.Name == "_meta" || m.Name == "execution" })
-		all[i] = rawjson.EncodeMembers(append(members, rawjson.Member{Name: "_meta", Value: json.RawMessage(`{"` + taskSupportKey + `":"required"}`)}))
+		all[i] = rawjson.EncodeMembers(append(members, rawjson.Member{Name: "_meta", Value: json.RawMessage(`{"` + TaskSupportKey + `":"required"}`)}))
 		changed = true
 	}
 	if !changed {

@@ -1,4 +1,4 @@
-package mcp
+package mend
 
 import (
 	"bytes"
@@ -12,11 +12,11 @@ import (
 // maxMendedDepth bounds how deep a schema is mended. Deeper schemas do not compile anyway.
 const maxMendedDepth = 64
 
-// compactSchema returns a schema without insignificant space, so that one from a file compares with
+// Schema returns a schema without insignificant space, so that one from a file compares with
 // one from a server; nil for null. It replaces forms from older drafts, OpenAPI and careless
 // servers with equivalent ones: null keywords, nullable, boolean exclusive bounds and required, and
 // texts of another type. References to other documents are not followed.
-func compactSchema(raw json.RawMessage) json.RawMessage {
+func Schema(raw json.RawMessage) json.RawMessage {
 	var out bytes.Buffer
 	if json.Compact(&out, raw) != nil || out.String() == "null" {
 		return nil // a decoder's output is valid JSON
@@ -50,8 +50,8 @@ func mendDocument(raw json.RawMessage) json.RawMessage {
 	return rawjson.EncodeMembers(members)
 }
 
-// unusual are texts of which a compact schema has one if it needs mending, besides keywords with a
-// value of another type.
+// unusual are texts of which a compact schema has one if it needs mending, except for keywords with
+// a value of another type.
 var unusual = [][]byte{[]byte("null"), []byte(`\u`), []byte(`\/`), []byte(`"$ref":`), []byte(`"exclusiveM`), []byte("draft-03")}
 
 // needsMending reports whether a compact schema may need mending, which most schemas do not.
