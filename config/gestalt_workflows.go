@@ -16,7 +16,7 @@ func (l *loader) ungroupWorkflows(workflows *yamltree.Node) *yamltree.Node {
 	grouped := false
 	for key, value := range workflows.Pairs {
 		delete(l.file.workflowGroups, key.Text) // of an earlier file
-		grouped = grouped || isWorkflowGroup(key.Text, value)
+		grouped = grouped || keys.IsWorkflowGroup(key.Text, value)
 	}
 	if !grouped {
 		return workflows
@@ -37,7 +37,7 @@ func (l *loader) ungroupWorkflows(workflows *yamltree.Node) *yamltree.Node {
 		}
 	}
 	for key, value := range workflows.Pairs {
-		if !isWorkflowGroup(key.Text, value) {
+		if !keys.IsWorkflowGroup(key.Text, value) {
 			add(key, value, "")
 			continue
 		}
@@ -46,16 +46,6 @@ func (l *loader) ungroupWorkflows(workflows *yamltree.Node) *yamltree.Node {
 		}
 	}
 	return &flat
-}
-
-// isWorkflowGroup reports whether an entry of workflows is a group, not a workflow with such an id.
-func isWorkflowGroup(id string, value *yamltree.Node) bool {
-	if id != keys.EventTriggers && id != keys.Schedules || value.Kind != yamltree.Mapping {
-		return false
-	}
-	_, steps := value.FindField("steps")
-	_, target := value.FindField("target")
-	return steps == nil && target == nil
 }
 
 // setWorkflowGroup records a workflow's group.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"path/filepath"
 	"slices"
 	"sync"
 
@@ -123,10 +122,8 @@ func newDecoder(t *tree.Tree, opts Options, left budget, known map[string]expand
 func (l *loader) parse(sources []Source) (*File, diag.List) {
 	f, opts := l.file, l.file.options
 	for i, source := range sources {
-		doc := &tree.SourceFile{
-			Document: yamltree.Document{Name: source.Name, Data: bytes.TrimPrefix(source.Data, []byte("\ufeff"))},
-			Dir:      filepath.Dir(source.Name), Stored: source.Stored,
-		}
+		doc := tree.NewSourceFile(source.Name, bytes.TrimPrefix(source.Data, []byte("\ufeff")))
+		doc.Stored = source.Stored
 		f.tree.Documents = append(f.tree.Documents, doc)
 		found, ok := yamltree.Parse(&doc.Document, i, keys.NounOf)
 		l.AddAll(doc, found)

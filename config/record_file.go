@@ -2,7 +2,6 @@ package config
 
 import (
 	"bytes"
-	"path/filepath"
 	"reflect"
 
 	"github.com/agentruntime/agentruntime/config/internal/keys"
@@ -19,7 +18,7 @@ import (
 func ParseRecord[T any](source Source, opts Options) (value T, f *File, found diag.List) {
 	f = &File{tree: tree.Tree{Origins: overlay.NewOrigins()}, options: opts}
 	d := newDecoder(&f.tree, opts, newBudget(), nil)
-	doc := &tree.SourceFile{Document: yamltree.Document{Name: source.Name, Data: bytes.TrimPrefix(source.Data, []byte("\ufeff"))}, Dir: filepath.Dir(source.Name)}
+	doc := tree.NewSourceFile(source.Name, bytes.TrimPrefix(source.Data, []byte("\ufeff")))
 	f.tree.Documents = []*tree.SourceFile{doc}
 	list, ok := yamltree.Parse(&doc.Document, 0, keys.NounOf)
 	d.AddAll(doc, list)

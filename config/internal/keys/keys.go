@@ -2,7 +2,11 @@
 // the loader reads itself.
 package keys
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/agentruntime/agentruntime/internal/yamltree"
+)
 
 // Version is the version of the file format.
 const Version = 1
@@ -48,3 +52,13 @@ const (
 // IsExtension reports whether a key is ignored by the runtime. Keys that begin with x- hold
 // anchors, or notes for other tools.
 func IsExtension(key string) bool { return len(key) > len("x-") && strings.HasPrefix(key, "x-") }
+
+// IsWorkflowGroup reports whether an entry of workflows is a group, not a workflow with such an id.
+func IsWorkflowGroup(id string, value *yamltree.Node) bool {
+	if id != EventTriggers && id != Schedules || value.Kind != yamltree.Mapping {
+		return false
+	}
+	_, steps := value.FindField("steps")
+	_, target := value.FindField("target")
+	return steps == nil && target == nil
+}

@@ -2,6 +2,7 @@ package tree
 
 import (
 	"fmt"
+	"path/filepath"
 
 	"github.com/agentruntime/agentruntime/config/internal/secret"
 	"github.com/agentruntime/agentruntime/diag"
@@ -25,6 +26,11 @@ type SourceFile struct {
 	// ignores are the comments that silence diagnostics; they are read on first use.
 	ignores      []Ignore
 	ignoresKnown bool
+}
+
+// NewSourceFile returns the file with a name and an unparsed text.
+func NewSourceFile(name string, data []byte) *SourceFile {
+	return &SourceFile{Document: yamltree.Document{Name: name, Data: data}, Dir: filepath.Dir(name)}
 }
 
 // CountFinding counts a diagnostic and reports whether it is kept.

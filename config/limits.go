@@ -18,7 +18,7 @@ type overlayLimit struct {
 
 // checkOutline reports a JSON overlay that has more entries than the base allows. It is much
 // cheaper than reading the overlay, which checkCounts needs.
-func (b *TenantBase) checkOutline(data []byte) diag.List {
+func (b *overlayBase) checkOutline(data []byte) diag.List {
 	if !rawjson.Valid(data) {
 		return nil
 	}
@@ -53,8 +53,8 @@ const (
 )
 
 // limits returns the limits of overlays.
-func (b *TenantBase) limits() []overlayLimit {
-	rights := &b.Rights
+func (b *overlayBase) limits() []overlayLimit {
+	rights := b.rights
 	return []overlayLimit{
 		{keys.Agents, nounOfAgents, "max_agents", rights.AgentLimit(), countEntries},
 		{keys.Tools, nounOfTools, "max_tools", rights.ToolLimit(), countEntries},

@@ -1,0 +1,113 @@
+package config
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/agentruntime/agentruntime/config/internal/document"
+	"github.com/agentruntime/agentruntime/config/internal/keys"
+	"github.com/agentruntime/agentruntime/internal/rawjson"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// overlayBase is what overlays of tenants may refer to and change. It is read-only.
+type overlayBase struct {
+	rights *spec.TenantRights
+	// entries holds the entries of the registries that overlays can change.
+	entries map[string]entriesByID
+	// extends maps agents to the agent they extend, and extenders maps agents to their extenders.
+	extends   map[string]string
+	extenders map[string][]string
+}
+
+// entriesByID holds a registry's entries as they are in a document.
+type entriesByID map[string]json.RawMessage
+
+// newOverlayBase returns a base with entries by registry.
+func newOverlayBase(rights *spec.TenantRights, entries map[string]entriesByID) *overlayBase {
+	b := &overlayBase{rights: rights, entries: entries, extends: make(map[string]string), extenders: make(map[string][]string)}
+	for id, entry := range entries[keys.Agents] {
+		var agent struct {
+			Extends string `json:"extends"`
+		}
+		if json.Unmarshal(entry, &agent) == nil && agent.Extends != "" {
+			b.extends[id] = agent.Extends
+			b.extenders[agent.Extends] = append(b.extenders[agent.Extends], id)
+		}
+	}
+	for _, ids := range b.extenders {
+		slices.Sort(ids)
+	}
+	return b
+}
+
+// seenWith returns the base as seen by a tenant with these workflows of its own.
+func (b *overlayBase) seenWith(workflows []string) *overlayBase {
+	all := b.entries[keys.Workflows]
+	if len(all) == len(workflows) {
+		return b
+	}
+	seen := *b
+	seen.entries = map[string]entriesByID{keys.Agents: b.entries[keys.Agents], keys.Tools: b.entries[keys.Tools], keys.Workflows: make(entriesByID, len(workflows))}
+	for _, id := range workflows {
+		seen.entries[keys.Workflows][id] = all[id]
+	}
+	return &seen
+}
+
+// has reports whether the configuration contains an entry.
+func (b *overlayBase) has(registry, id string) bool {
+	_, ok := b.entries[registry][id]
+	return ok
+}
+
+// reachedBy returns the agents and all agents that extend them, directly or indirectly.
+func (b *overlayBase) reachedBy(ids []string) []string {
+	reached := slices.Clone(ids)
+	for i := 0; i < len(reached); i++ {
+		for _, next := range b.extenders[reached[i]] {
+			if !slices.Contains(reached, next) {
+				reached = append(reached, next)
+			}
+		}
+	}
+	return reached
+}
+
+// excerpt returns a document with the entries that an overlay names, and the agents they extend.
+func (b *overlayBase) excerpt(c *overlayChanges) ([]byte, error) {
+	needed := slices.Concat(c.agents, c.removed[keys.Agents], c.extended)
+	for i := 0; i < len(needed); i++ {
+		if below, ok := b.extends[needed[i]]; ok && !slices.Contains(needed, below) {
+			needed = append(needed, below)
+		}
+	}
+	doc := document.Object{{Name: "version", Value: json.RawMessage("1")}}
+	for _, section := range []struct {
+		registry string
+		ids      []string
+	}{
+		{keys.Tools, slices.Concat(c.tools, c.removed[keys.Tools])}, {keys.Agents, needed},
+		{keys.Workflows, slices.Concat(c.workflows, c.removed[keys.Workflows])},
+	} {
+		entries, err := b.entriesOf(section.registry, section.ids).Encode()
+		if err != nil {
+			return nil, err
+		}
+		if string(entries) != "{}" {
+			doc = append(doc, rawjson.Member{Name: section.registry, Value: entries})
+		}
+	}
+	return doc.Encode()
+}
+
+// entriesOf returns the entries of a registry with some ids, each once.
+func (b *overlayBase) entriesOf(registry string, ids []string) document.Object {
+	var entries document.Object
+	for _, id := range ids {
+		if value, ok := b.entries[registry][id]; ok && rawjson.Find(entries, id) == nil {
+			entries = append(entries, rawjson.Member{Name: id, Value: value})
+		}
+	}
+	return entries
+}
