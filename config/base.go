@@ -6,6 +6,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/config/internal/document"
 	"github.com/agentruntime/agentruntime/config/internal/keys"
+	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/spec"
 )
@@ -110,4 +111,22 @@ func (b *overlayBase) entriesOf(registry string, ids []string) document.Object {
 		}
 	}
 	return entries
+}
+
+// hintUnmatched suggests an existing entry for a patch of an unknown one.
+func (b *overlayBase) hintUnmatched(found diag.Diagnostic) diag.Diagnostic {
+	path, ok := diag.ParsePath(found.Path)
+	if !ok || len(path) < 3 {
+		return found
+	}
+	ids := make([]string, 0, len(b.entries[path[1].Key]))
+	for id := range b.entries[path[1].Key] {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	found.Hint = ""
+	if found = found.WithNearest(path[2].Key, ids); found.Hint == "" {
+		found = found.WithHint("patches change entries of the configuration; define it under %s", path[1].Key)
+	}
+	return found
 }

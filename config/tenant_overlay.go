@@ -35,8 +35,7 @@ func (o *TenantOverlay) HasWorkflows() bool {
 // that the configuration allows. It does not report findings of resolving: whether agents may use
 // more than the configuration permits.
 func ParseTenantOverlay(base *TenantBase, source Source) (*TenantOverlay, diag.List) {
-	d := newOverlayChecker(base.base)
-	c, found := d.checkOverlay(tree.NewSourceFile(source.Name, source.Data))
+	c, found := newOverlayChecker(base.base).checkOverlay(tree.NewSourceFile(source.Name, source.Data))
 	o := &TenantOverlay{Agents: c.agents, Tools: c.tools, OwnTools: c.ownTools, Workflows: c.workflows, OwnWorkflows: c.ownWorkflows, Removed: c.removed}
 	if found != nil {
 		return o, found
@@ -51,7 +50,7 @@ func ParseTenantOverlay(base *TenantBase, source Source) (*TenantOverlay, diag.L
 	})
 	for i := range found {
 		if found[i].Code == diag.UnmatchedPatch {
-			found[i] = d.hintUnmatched(found[i])
+			found[i] = base.base.hintUnmatched(found[i])
 		}
 	}
 	if found.HasErrors() {
