@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/agentruntime/agentruntime/config/internal/keys"
+	"github.com/agentruntime/agentruntime/config/internal/tenant"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -16,7 +17,7 @@ type TenantBase struct {
 	options Options
 	// name is the document's name; relative paths start at its directory.
 	name string
-	base *overlayBase
+	base *tenant.Base
 }
 
 // ErrNoTenants reports a configuration that allows no tenant overlays.
@@ -29,24 +30,24 @@ func NewTenantBase(file *File, name string, document json.RawMessage) (*TenantBa
 		return nil, ErrNoTenants
 	}
 	b := &TenantBase{Rights: *file.TenantRules.May, options: file.options, name: name}
-	known := make(map[string]entriesByID)
+	known := make(map[string]tenant.Entries)
 	for _, registry := range []string{keys.Agents, keys.Tools, keys.Workflows} {
 		list, err := file.patchedEntries(document, registry)
 		if err != nil {
 			return nil, err
 		}
-		known[registry] = make(entriesByID, len(list))
+		known[registry] = make(tenant.Entries, len(list))
 		for _, e := range list {
 			known[registry][e.ID] = e.Value
 		}
 	}
-	b.base = newOverlayBase(&b.Rights, known)
+	b.base = tenant.NewBase(&b.Rights, known)
 	return b, nil
 }
 
 // SeenWith returns the configuration as seen by a tenant with these workflows of its own.
 func (b *TenantBase) SeenWith(workflows []string) *TenantBase {
-	base := b.base.seenWith(workflows)
+	base := b.base.SeenWith(workflows)
 	if base == b.base {
 		return b
 	}

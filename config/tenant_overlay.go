@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/agentruntime/agentruntime/config/internal/keys"
+	"github.com/agentruntime/agentruntime/config/internal/tenant"
 	"github.com/agentruntime/agentruntime/config/internal/tree"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
@@ -35,12 +36,12 @@ func (o *TenantOverlay) HasWorkflows() bool {
 // that the configuration allows. It does not report findings of resolving: whether agents may use
 // more than the configuration permits.
 func ParseTenantOverlay(base *TenantBase, source Source) (*TenantOverlay, diag.List) {
-	c, found := newOverlayChecker(base.base).checkOverlay(tree.NewSourceFile(source.Name, source.Data))
-	o := &TenantOverlay{Agents: c.agents, Tools: c.tools, OwnTools: c.ownTools, Workflows: c.workflows, OwnWorkflows: c.ownWorkflows, Removed: c.removed}
+	c, found := tenant.NewChecker(base.base).Check(tree.NewSourceFile(source.Name, source.Data))
+	o := &TenantOverlay{Agents: c.Agents, Tools: c.Tools, OwnTools: c.OwnTools, Workflows: c.Workflows, OwnWorkflows: c.OwnWorkflows, Removed: c.Removed}
 	if found != nil {
 		return o, found
 	}
-	excerpt, err := base.base.excerpt(c)
+	excerpt, err := base.base.Excerpt(c)
 	if err != nil {
 		return o, diag.List{diag.New(diag.InvalidValue, "", "the overlay cannot be read: %v", err)}
 	}
@@ -50,7 +51,7 @@ func ParseTenantOverlay(base *TenantBase, source Source) (*TenantOverlay, diag.L
 	})
 	for i := range found {
 		if found[i].Code == diag.UnmatchedPatch {
-			found[i] = base.base.hintUnmatched(found[i])
+			found[i] = base.base.HintUnmatched(found[i])
 		}
 	}
 	if found.HasErrors() {
@@ -67,8 +68,8 @@ func ParseTenantOverlay(base *TenantBase, source Source) (*TenantOverlay, diag.L
 // EncodeTenantOverlay returns the overlay in a file as JSON for a server, which checks it against
 // its own configuration; references in texts stay. The diagnostics concern the file alone.
 func EncodeTenantOverlay(source Source) (json.RawMessage, diag.List) {
-	d := newOverlayChecker(nil)
-	root := d.readOverlay(tree.NewSourceFile(source.Name, source.Data))
+	d := tenant.NewChecker(nil)
+	root := d.Read(tree.NewSourceFile(source.Name, source.Data))
 	if root == nil || d.Found.HasErrors() {
 		return nil, d.Found
 	}
@@ -88,7 +89,7 @@ func PlainSecretFindings(err error) diag.List {
 func (f *File) overlayDocument() ([]byte, error) {
 	w := &documentWriter{file: f, base: f.tree.Documents[1].Dir}
 	w.WriteString(`{"version":1`)
-	for _, name := range overlaySections {
+	for _, name := range tenant.Sections {
 		_, section := f.tree.Documents[1].Root.FindField(name)
 		if section == nil || len(section.Children) == 0 {
 			continue

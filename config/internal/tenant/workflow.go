@@ -1,4 +1,4 @@
-package config
+package tenant
 
 import (
 	"slices"
@@ -10,7 +10,7 @@ import (
 )
 
 // checkWorkflows checks the workflows that an overlay adds.
-func (d *overlayChecker) checkWorkflows(o *overlayChanges, workflows *yamltree.Node, p *tree.Place) {
+func (d *Checker) checkWorkflows(o *Changes, workflows *yamltree.Node, p *tree.Place) {
 	for id, w := range workflows.Pairs {
 		at := p.Field(id.Text, id)
 		switch limit := d.base.rights.Workflows.Limit(); {
@@ -20,28 +20,28 @@ func (d *overlayChecker) checkWorkflows(o *overlayChanges, workflows *yamltree.N
 		case limit == 0:
 			d.refuse(at, id, "bring workflows").SetHint("the configuration must allow it under tenants.may.workflows")
 			return
-		case len(o.ownWorkflows) == limit:
+		case len(o.OwnWorkflows) == limit:
 			d.refuse(at, id, "bring more than %d workflows", limit).SetHint("the configuration says how many under tenants.may.workflows.max")
 			return
 		case d.base.has(keys.Workflows, id.Text):
 			d.refuse(at, id, "replace a workflow of the configuration").SetHint("patch it, or give this one another id")
 			continue
 		}
-		o.ownWorkflows = append(o.ownWorkflows, id.Text)
+		o.OwnWorkflows = append(o.OwnWorkflows, id.Text)
 		o.addWorkflow(id.Text)
 		d.checkWorkflow(w, at)
 	}
 }
 
 // checkWorkflowPatches checks the patches of workflows of the configuration.
-func (d *overlayChecker) checkWorkflowPatches(o *overlayChanges, key, patches *yamltree.Node, p *tree.Place) {
+func (d *Checker) checkWorkflowPatches(o *Changes, key, patches *yamltree.Node, p *tree.Place) {
 	if d.base.rights.Workflows == nil {
 		d.refuse(p, key, "patch workflows").SetHint("the configuration must allow it under tenants.may.workflows")
 		return
 	}
 	for id, patch := range patches.Pairs {
 		if patch.Kind == yamltree.Null {
-			o.removed[keys.Workflows] = append(o.removed[keys.Workflows], id.Text)
+			o.Removed[keys.Workflows] = append(o.Removed[keys.Workflows], id.Text)
 			continue
 		}
 		o.addWorkflow(id.Text)
@@ -50,7 +50,7 @@ func (d *overlayChecker) checkWorkflowPatches(o *overlayChanges, key, patches *y
 }
 
 // checkWorkflow checks the fields of a workflow. An overlay may not choose the owner of its runs.
-func (d *overlayChecker) checkWorkflow(w *yamltree.Node, p *tree.Place) {
+func (d *Checker) checkWorkflow(w *yamltree.Node, p *tree.Place) {
 	for key := range w.Pairs {
 		if slices.Contains([]string{"tenant", "subject", keys.AllowWidening}, key.Text) {
 			d.refuse(p.Field(key.Text, key), key, "set %s of a workflow", clip.Text(key.Text)).SetHint("the runs of its workflows belong to the tenant itself")

@@ -1,4 +1,4 @@
-package config
+package tenant
 
 import (
 	"encoding/json"
@@ -11,22 +11,22 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// overlayBase is what overlays of tenants may refer to and change. It is read-only.
-type overlayBase struct {
+// Base is what overlays of tenants may refer to and change. It is read-only.
+type Base struct {
 	rights *spec.TenantRights
 	// entries holds the entries of the registries that overlays can change.
-	entries map[string]entriesByID
+	entries map[string]Entries
 	// extends maps agents to the agent they extend, and extenders maps agents to their extenders.
 	extends   map[string]string
 	extenders map[string][]string
 }
 
-// entriesByID holds a registry's entries as they are in a document.
-type entriesByID map[string]json.RawMessage
+// Entries holds a registry's entries as they are in a document.
+type Entries map[string]json.RawMessage
 
-// newOverlayBase returns a base with entries by registry.
-func newOverlayBase(rights *spec.TenantRights, entries map[string]entriesByID) *overlayBase {
-	b := &overlayBase{rights: rights, entries: entries, extends: make(map[string]string), extenders: make(map[string][]string)}
+// NewBase returns a base with entries by registry.
+func NewBase(rights *spec.TenantRights, entries map[string]Entries) *Base {
+	b := &Base{rights: rights, entries: entries, extends: make(map[string]string), extenders: make(map[string][]string)}
 	for id, entry := range entries[keys.Agents] {
 		var agent struct {
 			Extends string `json:"extends"`
@@ -42,14 +42,14 @@ func newOverlayBase(rights *spec.TenantRights, entries map[string]entriesByID) *
 	return b
 }
 
-// seenWith returns the base as seen by a tenant with these workflows of its own.
-func (b *overlayBase) seenWith(workflows []string) *overlayBase {
+// SeenWith returns the base as seen by a tenant with these workflows of its own.
+func (b *Base) SeenWith(workflows []string) *Base {
 	all := b.entries[keys.Workflows]
 	if len(all) == len(workflows) {
 		return b
 	}
 	seen := *b
-	seen.entries = map[string]entriesByID{keys.Agents: b.entries[keys.Agents], keys.Tools: b.entries[keys.Tools], keys.Workflows: make(entriesByID, len(workflows))}
+	seen.entries = map[string]Entries{keys.Agents: b.entries[keys.Agents], keys.Tools: b.entries[keys.Tools], keys.Workflows: make(Entries, len(workflows))}
 	for _, id := range workflows {
 		seen.entries[keys.Workflows][id] = all[id]
 	}
@@ -57,13 +57,13 @@ func (b *overlayBase) seenWith(workflows []string) *overlayBase {
 }
 
 // has reports whether the configuration contains an entry.
-func (b *overlayBase) has(registry, id string) bool {
+func (b *Base) has(registry, id string) bool {
 	_, ok := b.entries[registry][id]
 	return ok
 }
 
 // reachedBy returns the agents and all agents that extend them, directly or indirectly.
-func (b *overlayBase) reachedBy(ids []string) []string {
+func (b *Base) reachedBy(ids []string) []string {
 	reached := slices.Clone(ids)
 	for i := 0; i < len(reached); i++ {
 		for _, next := range b.extenders[reached[i]] {
@@ -75,9 +75,9 @@ func (b *overlayBase) reachedBy(ids []string) []string {
 	return reached
 }
 
-// excerpt returns a document with the entries that an overlay names, and the agents they extend.
-func (b *overlayBase) excerpt(c *overlayChanges) ([]byte, error) {
-	needed := slices.Concat(c.agents, c.removed[keys.Agents], c.extended)
+// Excerpt returns a document with the entries that an overlay names, and the agents they extend.
+func (b *Base) Excerpt(c *Changes) ([]byte, error) {
+	needed := slices.Concat(c.Agents, c.Removed[keys.Agents], c.extended)
 	for i := 0; i < len(needed); i++ {
 		if below, ok := b.extends[needed[i]]; ok && !slices.Contains(needed, below) {
 			needed = append(needed, below)
@@ -88,8 +88,8 @@ func (b *overlayBase) excerpt(c *overlayChanges) ([]byte, error) {
 		registry string
 		ids      []string
 	}{
-		{keys.Tools, slices.Concat(c.tools, c.removed[keys.Tools])}, {keys.Agents, needed},
-		{keys.Workflows, slices.Concat(c.workflows, c.removed[keys.Workflows])},
+		{keys.Tools, slices.Concat(c.Tools, c.Removed[keys.Tools])}, {keys.Agents, needed},
+		{keys.Workflows, slices.Concat(c.Workflows, c.Removed[keys.Workflows])},
 	} {
 		entries, err := b.entriesOf(section.registry, section.ids).Encode()
 		if err != nil {
@@ -103,7 +103,7 @@ func (b *overlayBase) excerpt(c *overlayChanges) ([]byte, error) {
 }
 
 // entriesOf returns the entries of a registry with some ids, each once.
-func (b *overlayBase) entriesOf(registry string, ids []string) document.Object {
+func (b *Base) entriesOf(registry string, ids []string) document.Object {
 	var entries document.Object
 	for _, id := range ids {
 		if value, ok := b.entries[registry][id]; ok && rawjson.Find(entries, id) == nil {
@@ -113,8 +113,8 @@ func (b *overlayBase) entriesOf(registry string, ids []string) document.Object {
 	return entries
 }
 
-// hintUnmatched suggests an existing entry for a patch of an unknown one.
-func (b *overlayBase) hintUnmatched(found diag.Diagnostic) diag.Diagnostic {
+// HintUnmatched suggests an existing entry for a patch of an unknown one.
+func (b *Base) HintUnmatched(found diag.Diagnostic) diag.Diagnostic {
 	path, ok := diag.ParsePath(found.Path)
 	if !ok || len(path) < 3 {
 		return found

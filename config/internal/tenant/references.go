@@ -1,4 +1,4 @@
-package config
+package tenant
 
 import (
 	"strings"
@@ -11,7 +11,7 @@ import (
 )
 
 // checkReferences rejects references to the process's variables and files.
-func (d *overlayChecker) checkReferences(n *yamltree.Node, p *tree.Place) {
+func (d *Checker) checkReferences(n *yamltree.Node, p *tree.Place) {
 	switch n.Kind {
 	case yamltree.Mapping:
 		for key, value := range n.Pairs {
@@ -37,7 +37,7 @@ func (d *overlayChecker) checkReferences(n *yamltree.Node, p *tree.Place) {
 }
 
 // checkReference checks the references in the rest of a text that begins with one.
-func (d *overlayChecker) checkReference(n *yamltree.Node, rest string, p *tree.Place) {
+func (d *Checker) checkReference(n *yamltree.Node, rest string, p *tree.Place) {
 	for {
 		name := rest[len("${"):]
 		if !strings.HasPrefix(name, "turn.") && !strings.HasPrefix(name, "tenant.") {

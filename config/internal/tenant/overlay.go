@@ -1,4 +1,6 @@
-package config
+// Package tenant checks the overlays of tenants: that they change and add only what the configuration
+// allows.
+package tenant
 
 import (
 	"slices"
@@ -10,16 +12,16 @@ import (
 	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
 
-// overlaySections are the top-level keys of an overlay, in order.
-var overlaySections = []string{keys.Tools, keys.Agents, keys.Workflows, keys.Patches}
+// Sections are the top-level keys of an overlay, in order.
+var Sections = []string{keys.Tools, keys.Agents, keys.Workflows, keys.Patches}
 
-// checkOverlay checks an overlay and returns what it changes.
-func (d *overlayChecker) checkOverlay(doc *tree.SourceFile) (*overlayChanges, diag.List) {
-	o := &overlayChanges{removed: map[string][]string{}}
+// Check checks an overlay and returns what it changes.
+func (d *Checker) Check(doc *tree.SourceFile) (*Changes, diag.List) {
+	o := &Changes{Removed: map[string][]string{}}
 	if found := d.base.checkOutline(doc.Data); found != nil {
 		return o, found
 	}
-	root := d.readOverlay(doc)
+	root := d.Read(doc)
 	if root != nil && d.checkCounts(root) {
 		d.checkTop(o, root)
 	}
@@ -27,12 +29,12 @@ func (d *overlayChecker) checkOverlay(doc *tree.SourceFile) (*overlayChanges, di
 		d.Found.Sort([]string{doc.Name})
 		return o, d.Found
 	}
-	reached := d.base.reachedBy(o.agents)
-	o.agents = slices.DeleteFunc(reached, func(id string) bool { return slices.Contains(o.removed[keys.Agents], id) })
+	reached := d.base.reachedBy(o.Agents)
+	o.Agents = slices.DeleteFunc(reached, func(id string) bool { return slices.Contains(o.Removed[keys.Agents], id) })
 	return o, nil
 }
 
-func (d *overlayChecker) checkTop(o *overlayChanges, root *yamltree.Node) {
+func (d *Checker) checkTop(o *Changes, root *yamltree.Node) {
 	for key, value := range root.Pairs {
 		p := tree.TopField(key.Text, key)
 		switch {
@@ -41,18 +43,18 @@ func (d *overlayChecker) checkTop(o *overlayChanges, root *yamltree.Node) {
 			d.checkPatches(o, value, p)
 		case key.Text == keys.Agents && value.Kind == yamltree.Mapping:
 			for id, agent := range value.Pairs {
-				o.agents = append(o.agents, id.Text)
+				o.Agents = append(o.Agents, id.Text)
 				d.checkAgent(o, agent, p.Field(id.Text, id))
 			}
 		case key.Text == keys.Tools && value.Kind == yamltree.Mapping:
 			for id, tool := range value.Pairs {
-				o.tools, o.ownTools = append(o.tools, id.Text), append(o.ownTools, id.Text)
+				o.Tools, o.OwnTools = append(o.Tools, id.Text), append(o.OwnTools, id.Text)
 				d.checkTool(id, tool, p.Field(id.Text, id))
 			}
 		case key.Text == keys.Workflows && value.Kind == yamltree.Mapping:
 			d.checkWorkflows(o, value, p)
-		case value.Kind == yamltree.Null && slices.Contains(overlaySections, key.Text):
-		case slices.Contains(keys.Top(), key.Text) && !slices.Contains(overlaySections, key.Text):
+		case value.Kind == yamltree.Null && slices.Contains(Sections, key.Text):
+		case slices.Contains(keys.Top(), key.Text) && !slices.Contains(Sections, key.Text):
 			d.refuse(p, key, "have %s", clip.Text(key.Text)).SetHint("allowed are patches, agents, tools and workflows")
 		case slices.Contains(keys.Top(), key.Text):
 			d.WrongTop(key, value, "a mapping")
@@ -65,7 +67,7 @@ func (d *overlayChecker) checkTop(o *overlayChanges, root *yamltree.Node) {
 	}
 }
 
-func (d *overlayChecker) checkPatches(o *overlayChanges, patches *yamltree.Node, p *tree.Place) {
+func (d *Checker) checkPatches(o *Changes, patches *yamltree.Node, p *tree.Place) {
 	for key, value := range patches.Pairs {
 		at := p.Field(key.Text, key)
 		switch {
@@ -73,7 +75,7 @@ func (d *overlayChecker) checkPatches(o *overlayChanges, patches *yamltree.Node,
 			d.refuse(at, key, "allow itself to widen access").SetHint("its rights are in tenants.may of the configuration")
 		case key.Text == keys.Agents && value.Kind == yamltree.Mapping:
 			for id, patch := range value.Pairs {
-				o.agents = append(o.agents, id.Text)
+				o.Agents = append(o.Agents, id.Text)
 				d.checkPatch(o, keys.Agents, id, patch, at.Field(id.Text, id))
 			}
 		case key.Text == keys.Tools && value.Kind == yamltree.Mapping:
@@ -90,14 +92,14 @@ func (d *overlayChecker) checkPatches(o *overlayChanges, patches *yamltree.Node,
 	}
 }
 
-func (d *overlayChecker) checkPatch(o *overlayChanges, registry string, id, patch *yamltree.Node, p *tree.Place) {
+func (d *Checker) checkPatch(o *Changes, registry string, id, patch *yamltree.Node, p *tree.Place) {
 	switch {
 	case patch.Kind == yamltree.Null:
-		o.removed[registry] = append(o.removed[registry], id.Text)
+		o.Removed[registry] = append(o.Removed[registry], id.Text)
 	case registry == keys.Agents:
 		d.checkAgent(o, patch, p)
 	case patch.Kind == yamltree.Mapping:
-		o.tools = append(o.tools, id.Text)
+		o.Tools = append(o.Tools, id.Text)
 		for key := range patch.Pairs {
 			if key.Text != "description" {
 				d.refuse(p.Field(key.Text, key), key, "change %s of a tool of the configuration", clip.Text(key.Text)).

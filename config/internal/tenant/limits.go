@@ -1,4 +1,4 @@
-package config
+package tenant
 
 import (
 	"github.com/agentruntime/agentruntime/config/internal/keys"
@@ -18,7 +18,7 @@ type overlayLimit struct {
 
 // checkOutline reports a JSON overlay that has more entries than the base allows. It is much
 // cheaper than reading the overlay, which checkCounts needs.
-func (b *overlayBase) checkOutline(data []byte) diag.List {
+func (b *Base) checkOutline(data []byte) diag.List {
 	if !rawjson.Valid(data) {
 		return nil
 	}
@@ -53,7 +53,7 @@ const (
 )
 
 // limits returns the limits of overlays.
-func (b *overlayBase) limits() []overlayLimit {
+func (b *Base) limits() []overlayLimit {
 	rights := b.rights
 	return []overlayLimit{
 		{keys.Agents, nounOfAgents, "max_agents", rights.AgentLimit(), countEntries},
@@ -65,7 +65,7 @@ func (b *overlayBase) limits() []overlayLimit {
 
 // checkCounts reports whether an overlay has at most as many entries as the base allows. It counts
 // them before any is checked.
-func (d *overlayChecker) checkCounts(root *yamltree.Node) bool {
+func (d *Checker) checkCounts(root *yamltree.Node) bool {
 	within := true
 	for _, l := range d.base.limits() {
 		within = d.checkCount(root, &l) && within
@@ -74,7 +74,7 @@ func (d *overlayChecker) checkCounts(root *yamltree.Node) bool {
 }
 
 // checkCount reports an exceeded count at the last section of that kind.
-func (d *overlayChecker) checkCount(root *yamltree.Node, l *overlayLimit) bool {
+func (d *Checker) checkCount(root *yamltree.Node, l *overlayLimit) bool {
 	patchesAt, patches := root.FindField(keys.Patches)
 	n, key, section := 0, (*yamltree.Node)(nil), (*yamltree.Node)(nil)
 	var at *tree.Place

@@ -1,4 +1,4 @@
-package config
+package tenant
 
 import (
 	"github.com/agentruntime/agentruntime/config/internal/decode"
@@ -9,22 +9,22 @@ import (
 	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
 
-// overlayChecker checks an overlay before any of it is used.
-type overlayChecker struct {
+// Checker checks an overlay before any of it is used.
+type Checker struct {
 	decode.Decoder
 
-	base *overlayBase
+	base *Base
 	// keepsRefs is set inside workflows, where references have another meaning.
 	keepsRefs bool
 }
 
-// newOverlayChecker returns a checker of an overlay on top of a base.
-func newOverlayChecker(base *overlayBase) *overlayChecker {
-	return &overlayChecker{Decoder: decode.Decoder{Tree: &tree.Tree{Origins: overlay.NewOrigins()}}, base: base}
+// NewChecker returns a checker of an overlay on top of a base.
+func NewChecker(base *Base) *Checker {
+	return &Checker{Decoder: decode.Decoder{Tree: &tree.Tree{Origins: overlay.NewOrigins()}}, base: base}
 }
 
-// readOverlay reads the text; it returns nil if unreadable.
-func (d *overlayChecker) readOverlay(doc *tree.SourceFile) *yamltree.Node {
+// Read reads the text; it returns nil if unreadable.
+func (d *Checker) Read(doc *tree.SourceFile) *yamltree.Node {
 	d.Tree.Documents = append(d.Tree.Documents, doc)
 	found, ok := yamltree.Parse(&doc.Document, 0, keys.NounOf)
 	d.AddAll(doc, found)
@@ -35,6 +35,6 @@ func (d *overlayChecker) readOverlay(doc *tree.SourceFile) *yamltree.Node {
 }
 
 // refuse reports something that overlays in general, or this one, may not do.
-func (d *overlayChecker) refuse(p *tree.Place, n *yamltree.Node, format string, args ...any) decode.Reported {
+func (d *Checker) refuse(p *tree.Place, n *yamltree.Node, format string, args ...any) decode.Reported {
 	return d.AddDiagnostic(diag.WidenedAccess, p, n, "the overlay of a tenant cannot "+format, args...)
 }

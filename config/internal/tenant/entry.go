@@ -1,4 +1,4 @@
-package config
+package tenant
 
 import (
 	"slices"
@@ -12,7 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-func (d *overlayChecker) checkAgent(o *overlayChanges, agent *yamltree.Node, p *tree.Place) {
+func (d *Checker) checkAgent(o *Changes, agent *yamltree.Node, p *tree.Place) {
 	for key, value := range agent.Pairs {
 		at := p.Field(key.Text, key)
 		switch {
@@ -30,7 +30,7 @@ func (d *overlayChecker) checkAgent(o *overlayChanges, agent *yamltree.Node, p *
 	}
 }
 
-func (d *overlayChecker) checkSections(sections *yamltree.Node, p *tree.Place) {
+func (d *Checker) checkSections(sections *yamltree.Node, p *tree.Place) {
 	for key := range sections.Pairs {
 		if key.Text != spec.PermissionSection && !d.base.rights.MaySet(key.Text) {
 			d.refuse(p.Field(key.Text, key), key, "set the section %s", clip.Text(key.Text)).SetHint("the configuration must allow it under tenants.may.sections")
@@ -50,7 +50,7 @@ const allowPrivateKey = "allow_private"
 // programFields are the additional fields of an MCP server that runs as a program.
 var programFields = []string{"command", "env"}
 
-func (d *overlayChecker) checkTool(id, tool *yamltree.Node, p *tree.Place) {
+func (d *Checker) checkTool(id, tool *yamltree.Node, p *tree.Place) {
 	if d.base.has(keys.Tools, id.Text) {
 		d.refuse(p, id, "replace a tool of the configuration").SetHint("give it another id")
 		return
@@ -75,7 +75,7 @@ func (d *overlayChecker) checkTool(id, tool *yamltree.Node, p *tree.Place) {
 }
 
 // checkAllowPrivate checks the private addresses that a tenant's tool wants to reach.
-func (d *overlayChecker) checkAllowPrivate(list *yamltree.Node, p *tree.Place) {
+func (d *Checker) checkAllowPrivate(list *yamltree.Node, p *tree.Place) {
 	for i, entry := range list.Children {
 		if entry.Kind == yamltree.String && !d.base.rights.MayReach(entry.Text) {
 			d.refuse(p.Element(i), entry, "reach %s, which the configuration does not list", clip.Text(entry.Text)).
