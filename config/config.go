@@ -36,8 +36,10 @@ import (
 	"slices"
 
 	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/config/internal/document"
 	"github.com/agentruntime/agentruntime/config/internal/expand"
 	"github.com/agentruntime/agentruntime/config/internal/keys"
+	"github.com/agentruntime/agentruntime/config/internal/overlay"
 	"github.com/agentruntime/agentruntime/config/internal/tree"
 	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/diag"
@@ -194,4 +196,34 @@ func (f *File) Files() []string {
 // are decoded and must call Validate of the entry's parts itself.
 type Validator interface {
 	Validate() diag.List
+}
+
+// budget limits the remaining size of a configuration.
+type budget struct {
+	// expanded is the number of bytes allowed in texts, unread the number allowed from files, and
+	// overlaid the number of fields that patches and extended agents may add.
+	expanded, unread, overlaid int
+}
+
+func newBudget() budget {
+	return budget{yamltree.MaxExpanded, expand.MaxIncludedTotal, overlay.MaxFields}
+}
+
+// edited indexes a file's document so that Edit can read documents that differ in a few entries.
+type edited struct {
+	*document.Layout
+
+	// extends maps agents to the agents they extend.
+	extends map[string]string
+}
+
+// isEdited reports whether Edit returned the file.
+func (f *File) isEdited() bool { return f.edited != nil }
+
+// asEdited returns the index of the file's document, or nil if it cannot be used for edits.
+func (f *File) asEdited() *edited {
+	if f.edited == nil && f.readEdited != nil {
+		return f.readEdited()
+	}
+	return f.edited
 }

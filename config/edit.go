@@ -37,25 +37,6 @@ type DocumentEdit struct {
 	Removed map[string][]string
 }
 
-// edited indexes a file's document so that Edit can read documents that differ in a few entries.
-type edited struct {
-	*document.Layout
-
-	// extends maps agents to the agents they extend.
-	extends map[string]string
-}
-
-// isEdited reports whether Edit returned the file.
-func (f *File) isEdited() bool { return f.edited != nil }
-
-// asEdited returns the index of the file's document, or nil if it cannot be used for edits.
-func (f *File) asEdited() *edited {
-	if f.edited == nil && f.readEdited != nil {
-		return f.readEdited()
-	}
-	return f.edited
-}
-
 // Edit reads a document that differs in a few entries, like Parse, in time proportional to the
 // difference. ok is false if the document must be read as a whole: too much differs, something
 // other than models, pools and agents differs, something is invalid, or a variable or file has

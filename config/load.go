@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"sync"
 
-	"github.com/agentruntime/agentruntime/config/internal/decode"
 	"github.com/agentruntime/agentruntime/config/internal/expand"
 	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/overlay"
@@ -75,47 +73,9 @@ func parseBare(source Source, opts Options, known map[string]expand.Included) (*
 	return l.parse([]Source{source})
 }
 
-// budget limits the remaining size of a configuration.
-type budget struct {
-	// expanded is the number of bytes allowed in texts, unread the number allowed from files, and
-	// overlaid the number of fields that patches and extended agents may add.
-	expanded, unread, overlaid int
-}
-
-func newBudget() budget {
-	return budget{yamltree.MaxExpanded, expand.MaxIncludedTotal, overlay.MaxFields}
-}
-
 // parse is Parse with a remaining budget and files that were already read.
 func parse(sources []Source, opts Options, left budget, known map[string]expand.Included) (*File, diag.List) {
 	return newLoader(opts, left, known).parse(sources)
-}
-
-// loader reads the documents of a configuration, merges them with their patches, and decodes their
-// registries.
-type loader struct {
-	decode.Decoder
-
-	file  *File
-	kinds Kinds
-	// patches are the patches of all files; leavesOut selects those to skip.
-	patches   []patch
-	leavesOut func(*patch) bool
-	// overlaid is the number of fields that patches and extended agents may still add.
-	overlaid int
-}
-
-func newLoader(opts Options, left budget, known map[string]expand.Included) *loader {
-	f := &File{tree: tree.Tree{Origins: overlay.NewOrigins()}, options: opts}
-	return &loader{Decoder: newDecoder(&f.tree, opts, left, known), file: f, kinds: opts.Kinds, overlaid: left.overlaid}
-}
-
-// newDecoder returns a decoder of a tree.
-func newDecoder(t *tree.Tree, opts Options, left budget, known map[string]expand.Included) decode.Decoder {
-	return decode.Decoder{
-		Tree: t, Strict: opts.RequireVariables, RecordOf: opts.Kinds.recordOf, Surfaces: opts.Kinds.Surfaces,
-		Expander: expand.Expander{Lookup: opts.lookupFunc(), Left: left.expanded, Unread: left.unread, Files: maps.Clone(known)},
-	}
 }
 
 // parse reads all files.

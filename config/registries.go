@@ -1,9 +1,12 @@
 package config
 
 import (
+	"path/filepath"
 	"reflect"
+	"slices"
 
 	"github.com/agentruntime/agentruntime/config/internal/decode"
+	"github.com/agentruntime/agentruntime/config/internal/expand"
 	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/record"
 	"github.com/agentruntime/agentruntime/config/internal/secret"
@@ -230,4 +233,22 @@ func withoutAgents(list diag.List) diag.List {
 		}
 	}
 	return out
+}
+
+// readDirs records the entries' directories and removes the fields that name them. A non-text
+// directory stays and is an unknown field.
+func (l *loader) readDirs() {
+	for _, name := range keys.Placed {
+		_, section := l.Tree.Root.FindField(name)
+		for _, entry := range section.Pairs {
+			_, value := entry.FindField(keys.Dir)
+			if value == nil || value.Kind != yamltree.String || value.Text == "" {
+				continue
+			}
+			dir := expand.RelativeTo(l.Tree.Documents[value.Document].Dir, filepath.FromSlash(value.Text))
+			at := slices.Index(entry.Children, value) - 1
+			entry.Children = slices.Delete(slices.Clone(entry.Children), at, at+2)
+			l.Tree.Noted.PlaceNodes(entry, value.Document, dir)
+		}
+	}
 }

@@ -25,6 +25,9 @@ const (
 // Declared are a document's top-level keys, in order: those that turns resolve from.
 var Declared = []string{"providers", Models, Pools, Tools, "plugins", "agent_providers", Agents, Workflows, "remote_agents", "defaults", Tenants}
 
+// Placed are the registries whose entries become components, which know their file's directory.
+var Placed = []string{"providers", Tools, "plugins", "agent_providers"}
+
 // The keys of entries that the loader reads itself.
 const (
 	Extends       = "extends"
