@@ -12,9 +12,6 @@ import (
 	"github.com/agentruntime/agentruntime/spec/workflow"
 )
 
-// patchName returns the name of a patch's definition.
-func patchName(name string) string { return "patch." + name }
-
 // patchesSchema returns the schema of patches. No field is required, because required fields are
 // checked when the entry is merged.
 func (w *schemaWriter) patchesSchema() object {
@@ -168,12 +165,4 @@ func (w *schemaWriter) addPatch(name string, fields, kind, mayWiden object) obje
 		{"additionalProperties", false},
 	})
 	return refTo(def)
-}
-
-// wholeSchema returns the schema of a value that a patch replaces as a whole, such as a list
-// element.
-func (w *schemaWriter) wholeSchema(f *record.Field, t reflect.Type) object {
-	defer func(patch bool) { w.patch = patch }(w.patch)
-	w.patch = false
-	return w.valueSchema(f, t)
 }

@@ -10,6 +10,10 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
+// reference matches texts with a variable. A schema cannot know their values, so it allows them
+// wherever it allows text.
+const reference = `\$\{`
+
 // propertySchema returns the schema of a field.
 func (w *schemaWriter) propertySchema(r *record.Type, f *record.Field) object {
 	schema := object{}.withText("description", f.Doc)
@@ -95,6 +99,14 @@ func (w *schemaWriter) valueSchema(f *record.Field, t reflect.Type) object {
 	default:
 		return object{}
 	}
+}
+
+// wholeSchema returns the schema of a value that a patch replaces as a whole, such as a list
+// element.
+func (w *schemaWriter) wholeSchema(f *record.Field, t reflect.Type) object {
+	defer func(patch bool) { w.patch = patch }(w.patch)
+	w.patch = false
+	return w.valueSchema(f, t)
 }
 
 func textSchema(f *record.Field) object {

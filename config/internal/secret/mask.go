@@ -2,6 +2,9 @@ package secret
 
 import "slices"
 
+// Shown replaces a secret written in the file.
+const Shown = "***"
+
 // MaskCredentials masks everything that looks like a credential.
 func MaskCredentials(text string) string {
 	found := append(FindCredentials([]byte(text)), FindURLParts([]byte(text))...)

@@ -18,8 +18,6 @@ const (
 	// prefixRedacted is the minimum length of hidden values whose prefixes are also replaced,
 	// because messages truncate long values.
 	prefixRedacted = 24
-	// Shown replaces a secret written in the file.
-	Shown = "***"
 )
 
 // Redactor replaces values that must not be shown: expansions of variables and files, and the
