@@ -11,7 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// Base is what overlays of tenants may refer to and change. It is read-only.
+// Base holds the rights of tenants and the entries that their overlays can change. It is read-only.
 type Base struct {
 	rights *spec.TenantRights
 	// entries holds the entries of the registries that overlays can change.
@@ -42,7 +42,7 @@ func NewBase(rights *spec.TenantRights, entries map[string]Entries) *Base {
 	return b
 }
 
-// SeenWith returns the base as seen by a tenant with these workflows of its own.
+// SeenWith returns the base for a tenant that sees only these workflows.
 func (b *Base) SeenWith(workflows []string) *Base {
 	all := b.entries[keys.Workflows]
 	if len(all) == len(workflows) {

@@ -2,7 +2,7 @@ package tenant
 
 import "slices"
 
-// Changes is what an overlay changes.
+// Changes lists the entries that an overlay changes.
 type Changes struct {
 	// Agents, Tools and Workflows differ from the configuration's, including agents that extend
 	// changed ones. OwnTools and OwnWorkflows do not exist in the configuration.

@@ -1,5 +1,5 @@
-// Package tenant checks the overlays of tenants: that they change and add only what the configuration
-// allows.
+// Package tenant checks the overlays of tenants. An overlay may change and add only the entries that
+// the configuration allows.
 package tenant
 
 import (
@@ -15,7 +15,7 @@ import (
 // Sections are the top-level keys of an overlay, in order.
 var Sections = []string{keys.Tools, keys.Agents, keys.Workflows, keys.Patches}
 
-// Check checks an overlay and returns what it changes.
+// Check checks an overlay and returns the entries that it changes.
 func (d *Checker) Check(doc *tree.SourceFile) (*Changes, diag.List) {
 	o := &Changes{Removed: map[string][]string{}}
 	if found := d.base.checkOutline(doc.Data); found != nil {
