@@ -17,13 +17,13 @@ var admissionTests = []test{
 	{name: "AHeldTurnCannotBeClaimed", run: aHeldTurnCannotBeClaimed},
 }
 
-func (f *fixture) wantAdmitted(turn string, want bool) {
+func wantAdmitted(f *fixture, turn string, want bool) {
 	f.Helper()
 	wantEqual(f, "whether "+turn+" is admitted", f.getTurn(turn).Admitted, want)
 }
 
 // wantHeld checks that a turn is held back.
-func (f *fixture) wantHeld(turn string) {
+func wantHeld(f *fixture, turn string) {
 	f.Helper()
 	_, err := f.Claim(f.Context(), f.claimOf(turn))
 	wantError(f, err, store.ErrHeld)
@@ -34,7 +34,7 @@ func aTurnOfAFreeSessionIsQueuedAtOnce(f *fixture) {
 	f.createSessions("s1", "s2")
 	f.createTurns("s1", "t1")
 	wantEqual(f, "the job", f.queue.Take(), []store.Job{{TurnID: "t1"}})
-	f.wantAdmitted("t1", true)
+	wantAdmitted(f, "t1", true)
 	f.createTurns("s2", "t2")
 	f.wantJobs("t2")
 }
@@ -43,8 +43,8 @@ func aTurnOfABusySessionIsHeldBack(f *fixture) {
 	f.createRunning("s", "t1")
 	f.createTurns("s", "t2")
 	f.wantJobs()
-	f.wantAdmitted("t1", true)
-	f.wantAdmitted("t2", false)
+	wantAdmitted(f, "t1", true)
+	wantAdmitted(f, "t2", false)
 	wantEqual(f, "its state", f.turnStatus("t2"), store.Pending)
 }
 
@@ -60,10 +60,10 @@ func turnsOfASessionAreAdmittedInOrder(f *fixture) {
 	for i, id := range order {
 		f.wantJobs(id)
 		for _, later := range order[i+1:] {
-			f.wantAdmitted(later, false)
+			wantAdmitted(f, later, false)
 		}
 		f.finishTurn(f.claimTurn(id))
-		f.wantAdmitted(id, false)
+		wantAdmitted(f, id, false)
 	}
 	f.wantJobs()
 }
@@ -83,10 +83,10 @@ func aWaitingTurnKeepsItsSession(f *fixture) {
 	f.createTurns("s", "t2")
 	f.suspendTurn(c, "q")
 	f.wantJobs()
-	f.wantHeld("t2")
+	wantHeld(f, "t2")
 	f.answerTurn("t1", "q", "yes")
 	f.wantJobs("t1")
-	f.wantHeld("t2")
+	wantHeld(f, "t2")
 	f.wantJobs()
 	f.finishTurn(f.claimTurn("t1"))
 	f.wantJobs("t2")
@@ -120,9 +120,9 @@ func aHeldTurnCannotBeClaimed(f *fixture) {
 	f.createSessions("s")
 	f.createTurns("s", "t1", "t2")
 	f.wantJobs("t1")
-	f.wantHeld("t2") // t1 has not even started
+	wantHeld(f, "t2") // t1 has not even started
 	f.wantJobs()
 	f.claimTurn("t1")
-	f.wantHeld("t2")
+	wantHeld(f, "t2")
 	f.wantJobs()
 }

@@ -66,7 +66,7 @@ func theyAreListedInOrderWithoutData(f *fixture) {
 
 func aSessionMayBeginWithThem(f *fixture) {
 	n := f.sessionOf(ann, "s")
-	n.Base = f.snapshotChain("s", "base")
+	n.Base = snapshotChain(f, "s", "base")
 	want := f.artifactOf(&store.Turn{SessionID: "s", Owner: ann}, "artifact", "data")
 	n.Artifacts = []*store.Artifact{want}
 	_, err := f.CreateSession(f.Context(), n)

@@ -104,10 +104,10 @@ func theLatestChangeComesFirst(f *fixture) {
 		{"a stranger", store.TurnQuery{Scope: store.Of(eve)}, nil},
 	} {
 		c.q.ByChange = true
-		ids, _ := f.turnIDs(c.q)
+		ids, _ := turnIDs(f, c.q)
 		wantEqual(f, "the turns of "+c.name, ids, c.want)
 	}
-	ids, _ := f.turnIDs(store.TurnQuery{Scope: store.Of(ann)})
+	ids, _ := turnIDs(f, store.TurnQuery{Scope: store.Of(ann)})
 	wantEqual(f, "the turns in the order in which they were made", ids, []string{"t3", "t2", "t1"})
 }
 
@@ -128,9 +128,9 @@ func whatDidNotChangeSinceIsLeftOut(f *fixture) {
 		{at, []string{"t1"}},
 		{at.Add(time.Microsecond), nil},
 	} {
-		ids, _ := f.turnIDs(store.TurnQuery{Scope: store.Of(ann), ByChange: true, ChangedAfter: c.after})
+		ids, _ := turnIDs(f, store.TurnQuery{Scope: store.Of(ann), ByChange: true, ChangedAfter: c.after})
 		wantEqual(f, fmt.Sprint("what changed after ", c.after), ids, c.want)
-		ids, _ = f.turnIDs(store.TurnQuery{Scope: store.Of(ann), ChangedAfter: c.after})
+		ids, _ = turnIDs(f, store.TurnQuery{Scope: store.Of(ann), ChangedAfter: c.after})
 		slices.Sort(ids)
 		wantEqual(f, fmt.Sprint("what changed after ", c.after, ", in another order"), ids, c.want)
 	}
@@ -149,7 +149,7 @@ func pagesOfChangesMissNothing(f *fixture) {
 	for _, limit := range []int{1, 3, 7, n - 1, n, n + 1} {
 		what := fmt.Sprintf(" in pages of %d", limit)
 		all, pages := walkPages(func(p store.Page) ([]string, string) {
-			return f.turnIDs(store.TurnQuery{Scope: store.Of(ann), ByChange: true, Page: p})
+			return turnIDs(f, store.TurnQuery{Scope: store.Of(ann), ByChange: true, Page: p})
 		}, limit)
 		wantEqual(f, "the turns"+what, all, want)
 		wantEqual(f, "how many pages there are"+what, pages, (n+limit-1)/limit)

@@ -251,8 +251,8 @@ func theStateIsReplaced(f *fixture) {
 func aStateClearsTheStrikes(f *fixture) {
 	f.createSessions("s")
 	f.createTurns("s", "t")
-	f.lapseLease("t")
-	f.lapseLease("t")
+	lapseLease(f, "t")
+	lapseLease(f, "t")
 	c := f.claimTurn("t")
 	wantEqual(f, "the strikes", c.Turn.Strikes, 2)
 	add := f.commitOf(c)

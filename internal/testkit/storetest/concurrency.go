@@ -23,7 +23,7 @@ var concurrencyTests = []test{
 }
 
 // runTogether runs n concurrent calls of a function and checks that none fails.
-func (f *fixture) runTogether(n int, do func(i int) error) {
+func runTogether(f *fixture, n int, do func(i int) error) {
 	f.Helper()
 	var wait sync.WaitGroup
 	failed := make([]error, n)
@@ -44,7 +44,7 @@ func aTurnHasOneOwner(f *fixture) {
 	for round := range rounds {
 		var mu sync.Mutex
 		owners := make(map[string]*store.Claimed)
-		f.runTogether(workers, func(i int) error {
+		runTogether(f, workers, func(i int) error {
 			for _, id := range names {
 				c := f.claimOf(id)
 				c.Worker = fmt.Sprint("worker-", i)
@@ -83,7 +83,7 @@ func manyTurnsCommitAtOnce(f *fixture) {
 	for i, id := range numberedNames("t", turns) {
 		claimed[i] = f.createRunning("session-"+id, id)
 	}
-	f.runTogether(turns, func(i int) error {
+	runTogether(f, turns, func(i int) error {
 		c := claimed[i]
 		seq := uint64(0)
 		for n := range commits {
@@ -172,7 +172,7 @@ func oneWorkerCommitsInOrder(f *fixture) {
 func aSessionRunsOneTurnAtATime(f *fixture) {
 	const turns = 24
 	f.createSessions("s")
-	f.runTogether(turns, func(i int) error {
+	runTogether(f, turns, func(i int) error {
 		_, err := f.CreateTurn(f.Context(), f.turnOf("s", fmt.Sprint("t", i)))
 		return err
 	})
@@ -200,7 +200,7 @@ func anEndAndAFinishAgreeOnOne(f *fixture) {
 		last := f.finishOf(c)
 		last.Events = append(last.Events, f.eventOf(&c.Turn, 1, `{"finished":true}`))
 		finished := false
-		f.runTogether(2, func(i int) error {
+		runTogether(f, 2, func(i int) error {
 			if i == 0 {
 				_, err := f.EndTurn(f.Context(), f.endOf(turn))
 				return err
@@ -234,7 +234,7 @@ func anAnswerIsNotLostInASuspend(f *fixture) {
 		f.queue.Take()
 		again := f.commitOf(c)
 		again.Suspend = &store.Suspend{Open: []string{"q2"}}
-		f.runTogether(2, func(i int) error {
+		runTogether(f, 2, func(i int) error {
 			if i == 0 {
 				return f.Commit(f.Context(), again)
 			}
@@ -250,7 +250,7 @@ func oneOfManyAnswersStands(f *fixture) {
 	const n = 8
 	f.suspendTurn(f.createRunning("s", "t"), "q")
 	var stood atomic.Int64
-	f.runTogether(n, func(i int) error {
+	runTogether(f, n, func(i int) error {
 		_, err := f.AnswerInteraction(f.Context(), f.answerOf("t", "q", fmt.Sprint(i)))
 		var conflict *store.ConflictError
 		if errors.As(err, &conflict) {
@@ -275,7 +275,7 @@ func reapTakesATurnOnce(f *fixture) {
 	wantOK(f, err)
 	var taken atomic.Int64
 	f.eventually("the lease ends", func() bool {
-		f.runTogether(4, func(int) error {
+		runTogether(f, 4, func(int) error {
 			n, err := f.Reap(f.Context(), time.Now())
 			taken.Add(int64(n))
 			return err

@@ -20,7 +20,7 @@ var delayTests = []test{
 }
 
 // claimAt claims a turn after some time has passed.
-func (f *fixture) claimAt(id string, after time.Duration) (*store.Claimed, error) {
+func claimAt(f *fixture, id string, after time.Duration) (*store.Claimed, error) {
 	c := f.claimOf(id)
 	c.Now = f.now.Add(after)
 	return f.Claim(f.Context(), c)
@@ -30,14 +30,14 @@ func aTurnThatIsNotDueIsQueuedForWhenItIs(f *fixture) {
 	f.createSessions("s")
 	f.createDelayed("s", "t", time.Hour)
 	wantEqual(f, "the job", f.queue.Take(), []store.Job{{TurnID: "t", NotBefore: f.now.Add(time.Hour)}})
-	f.wantAdmitted("t", false)
-	f.wantHeld("t")
-	_, err := f.claimAt("t", time.Hour-time.Microsecond)
+	wantAdmitted(f, "t", false)
+	wantHeld(f, "t")
+	_, err := claimAt(f, "t", time.Hour-time.Microsecond)
 	wantError(f, err, store.ErrHeld)
-	claimed, err := f.claimAt("t", time.Hour)
+	claimed, err := claimAt(f, "t", time.Hour)
 	wantOK(f, err)
 	wantEqual(f, "whether it is admitted", claimed.Turn.Admitted, true)
-	f.wantAdmitted("t", true)
+	wantAdmitted(f, "t", true)
 	f.wantJobs()
 }
 
@@ -76,14 +76,14 @@ func aTurnThatBecameDueWaitsForItsSession(f *fixture) {
 	f.createTurns("s", "t2")
 	f.queue.Take()
 	c := f.claimTurn("t2")
-	_, err := f.claimAt("t1", time.Hour)
+	_, err := claimAt(f, "t1", time.Hour)
 	wantError(f, err, store.ErrHeld)
 	f.wantJobs()
 	last := f.finishOf(c)
 	last.Now = f.now.Add(2 * time.Hour)
 	f.commitTurn(last)
 	f.wantJobs("t1")
-	_, err = f.claimAt("t1", 2*time.Hour)
+	_, err = claimAt(f, "t1", 2*time.Hour)
 	wantOK(f, err)
 }
 
@@ -97,7 +97,7 @@ func aTurnThatBecameDueComesFirst(f *fixture) {
 	last.Now = f.now.Add(2 * time.Hour)
 	f.commitTurn(last)
 	f.wantJobs("t2")
-	f.wantHeld("t3")
+	wantHeld(f, "t3")
 }
 
 func aTurnThatLostItsSessionIsQueuedAgain(f *fixture) {
@@ -105,16 +105,16 @@ func aTurnThatLostItsSessionIsQueuedAgain(f *fixture) {
 	f.createDelayed("s", "t1", time.Hour)
 	f.createTurns("s", "t2") // it has a job
 	f.queue.Take()
-	c, err := f.claimAt("t1", time.Hour)
+	c, err := claimAt(f, "t1", time.Hour)
 	wantOK(f, err)
-	_, err = f.claimAt("t2", time.Hour)
+	_, err = claimAt(f, "t2", time.Hour)
 	wantError(f, err, store.ErrHeld)
 	f.wantJobs()
 	last := f.finishOf(c)
 	last.Now = f.now.Add(time.Hour)
 	f.commitTurn(last)
 	f.wantJobs("t2")
-	_, err = f.claimAt("t2", time.Hour)
+	_, err = claimAt(f, "t2", time.Hour)
 	wantOK(f, err)
 }
 
@@ -132,7 +132,7 @@ func aTurnThatBecameDueWaitsForRoom(f *fixture) {
 	f.createTurns("s2", "t2")
 	f.queue.Take()
 	c := f.claimTurn("t2")
-	_, err := f.claimAt("t1", time.Hour)
+	_, err := claimAt(f, "t1", time.Hour)
 	wantError(f, err, store.ErrHeld)
 	last := f.finishOf(c)
 	last.Now = f.now.Add(time.Hour)
@@ -145,14 +145,14 @@ func aTurnThatLostItsSessionGivesItsRoomBack(f *fixture) {
 	f.createDelayed("s1", "t1", time.Hour)
 	f.createTurns("s1", "t2")
 	f.queue.Take()
-	_, err := f.claimAt("t1", time.Hour)
+	_, err := claimAt(f, "t1", time.Hour)
 	wantOK(f, err)
 	f.createTurns("s2", "t3") // t1 and t2 fill the tenant's room
 	f.wantJobs()
-	_, err = f.claimAt("t2", time.Hour)
+	_, err = claimAt(f, "t2", time.Hour)
 	wantError(f, err, store.ErrHeld)
 	f.wantJobs("t3")
-	_, err = f.claimAt("t3", time.Hour)
+	_, err = claimAt(f, "t3", time.Hour)
 	wantOK(f, err)
 }
 
@@ -167,5 +167,5 @@ func reapQueuesWhatBecameDue(f *fixture) {
 	wantOK(f, err)
 	wantEqual(f, "how many turns were taken from their workers", n, 0)
 	f.wantJobs("t")
-	f.wantAdmitted("t", true)
+	wantAdmitted(f, "t", true)
 }

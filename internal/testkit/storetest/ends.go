@@ -74,8 +74,8 @@ func aFinishCancelsWhatIsOpen(f *fixture) {
 	last := f.finishOf(f.claimTurn("t"))
 	last.Now = f.now.Add(time.Minute)
 	f.commitTurn(last)
-	wantEqual(f, "what has an answer", f.listQuestions(store.InteractionQuery{Scope: store.Everything, State: store.InteractionAnswered}), []string{"t/q1"})
-	wantEqual(f, "what is canceled", f.listQuestions(store.InteractionQuery{Scope: store.Everything, State: store.InteractionCanceled}), []string{"t/q2"})
+	wantEqual(f, "what has an answer", listQuestions(f, store.InteractionQuery{Scope: store.Everything, State: store.InteractionAnswered}), []string{"t/q1"})
+	wantEqual(f, "what is canceled", listQuestions(f, store.InteractionQuery{Scope: store.Everything, State: store.InteractionCanceled}), []string{"t/q2"})
 	got, err := f.Interaction(f.Context(), store.Everything, "t", "q2")
 	wantOK(f, err)
 	wantEqual(f, "when it was canceled", got.AnsweredAt, last.Now)
@@ -129,9 +129,9 @@ func anEndFromOutsideWorksInEachState(f *fixture) {
 	f.suspendTurn(f.createRunning("s5", "answered"), "q")
 	f.answerTurn("answered", "q", "yes")
 	ended("answered", true)
-	live, _ := f.turnIDs(store.TurnQuery{Scope: store.Everything, Statuses: []store.Status{store.Pending, store.Running, store.Waiting}})
+	live, _ := turnIDs(f, store.TurnQuery{Scope: store.Everything, Statuses: []store.Status{store.Pending, store.Running, store.Waiting}})
 	wantEqual(f, "the live turns", live, nil)
-	open := f.listQuestions(store.InteractionQuery{Scope: store.Everything, State: store.InteractionPending})
+	open := listQuestions(f, store.InteractionQuery{Scope: store.Everything, State: store.InteractionPending})
 	wantEqual(f, "the open interactions", open, nil)
 }
 

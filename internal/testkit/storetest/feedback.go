@@ -18,7 +18,7 @@ var feedbackTests = []test{
 }
 
 // createRated creates a session with an ended turn.
-func (f *fixture) createRated(session, turn string) *store.Turn {
+func createRated(f *fixture, session, turn string) *store.Turn {
 	f.Helper()
 	f.createSessions(session)
 	f.createSucceeded(session, turn)
@@ -28,7 +28,7 @@ func (f *fixture) createRated(session, turn string) *store.Turn {
 }
 
 // rateTurn rates a turn; a negative score omits the score.
-func (f *fixture) rateTurn(turn, name string, score float64) *store.Feedback {
+func rateTurn(f *fixture, turn, name string, score float64) *store.Feedback {
 	f.Helper()
 	given := &store.Feedback{TurnID: turn, Name: name, Label: "l", Comment: "c\nd", Author: "acme/ann", UpdatedAt: f.now}
 	if score >= 0 {
@@ -40,7 +40,7 @@ func (f *fixture) rateTurn(turn, name string, score float64) *store.Feedback {
 }
 
 // feedbackNames returns turn, name and score of a page of feedback.
-func (f *fixture) feedbackNames(q store.FeedbackQuery) (names []string, next string) {
+func feedbackNames(f *fixture, q store.FeedbackQuery) (names []string, next string) {
 	f.Helper()
 	q.Scope.All = q.Scope.Owner == store.Owner{}
 	page, err := f.Feedback(f.Context(), q)
@@ -56,8 +56,8 @@ func (f *fixture) feedbackNames(q store.FeedbackQuery) (names []string, next str
 }
 
 func feedbackIsReadAsItWasGiven(f *fixture) {
-	turn := f.createRated("s", "t")
-	saved := f.rateTurn("t", "help", 0.25)
+	turn := createRated(f, "s", "t")
+	saved := rateTurn(f, "t", "help", 0.25)
 	quarter := 0.25
 	want := &store.Feedback{
 		TurnID: "t", Name: "help", AgentID: turn.AgentID, Owner: turn.Owner, Score: &quarter, Label: "l", Comment: "c\nd", Author: "acme/ann", UpdatedAt: saved.UpdatedAt,
@@ -69,22 +69,22 @@ func feedbackIsReadAsItWasGiven(f *fixture) {
 }
 
 func feedbackReplacesItsNamesake(f *fixture) {
-	f.createRated("s", "t")
-	f.rateTurn("t", "a", 1)
-	f.rateTurn("t", "b", -1)
+	createRated(f, "s", "t")
+	rateTurn(f, "t", "a", 1)
+	rateTurn(f, "t", "b", -1)
 	f.now = f.now.Add(time.Minute)
-	f.rateTurn("t", "a", 0)
-	names, _ := f.feedbackNames(store.FeedbackQuery{})
+	rateTurn(f, "t", "a", 0)
+	names, _ := feedbackNames(f, store.FeedbackQuery{})
 	wantEqual(f, "the feedback", names, []string{"t/b", "t/a=0"})
 }
 
 func feedbackIsFiltered(f *fixture) {
-	turn := f.createRated("s", "t")
-	f.createRated("s2", "u")
-	f.rateTurn("t", "a", 0.5)
-	f.rateTurn("u", "a", 0.75)
+	turn := createRated(f, "s", "t")
+	createRated(f, "s2", "u")
+	rateTurn(f, "t", "a", 0.5)
+	rateTurn(f, "u", "a", 0.75)
 	f.now = f.now.Add(time.Hour)
-	f.rateTurn("u", "b", -1)
+	rateTurn(f, "u", "b", -1)
 	half := 0.5
 	for what, want := range map[string]struct {
 		q    store.FeedbackQuery
@@ -99,7 +99,7 @@ func feedbackIsFiltered(f *fixture) {
 		"no agent":   {store.FeedbackQuery{AgentID: "nobody"}, nil},
 		"others":     {store.FeedbackQuery{Scope: store.Of(store.Owner{Tenant: "other", Subject: "eve"})}, nil},
 	} {
-		names, _ := f.feedbackNames(want.q)
+		names, _ := feedbackNames(f, want.q)
 		wantEqual(f, what, names, want.list)
 	}
 }
@@ -107,12 +107,12 @@ func feedbackIsFiltered(f *fixture) {
 func pagesOfFeedbackMissNothing(f *fixture) {
 	for n := range 5 {
 		id := fmt.Sprint("t", n)
-		f.createRated("s"+id, id)
-		f.rateTurn(id, "a", 1)
+		createRated(f, "s"+id, id)
+		rateTurn(f, id, "a", 1)
 	}
 	var all []string
 	for q := (store.FeedbackQuery{Page: store.Page{Limit: 2}}); ; {
-		names, next := f.feedbackNames(q)
+		names, next := feedbackNames(f, q)
 		all = append(all, names...)
 		if next == "" {
 			break
@@ -123,9 +123,9 @@ func pagesOfFeedbackMissNothing(f *fixture) {
 }
 
 func feedbackIsBoundedAndNeedsAVisibleTurn(f *fixture) {
-	f.createRated("s", "t")
+	createRated(f, "s", "t")
 	for _, name := range []string{"a", "b", "c", "a"} {
-		f.rateTurn("t", name, 1)
+		rateTurn(f, "t", name, 1)
 	}
 	given := &store.Feedback{TurnID: "t", Name: "d", UpdatedAt: f.now}
 	var limit *store.LimitError
@@ -143,9 +143,9 @@ func feedbackIsBoundedAndNeedsAVisibleTurn(f *fixture) {
 }
 
 func aDeletedSessionHasNoFeedback(f *fixture) {
-	f.createRated("s", "t")
-	f.rateTurn("t", "a", 1)
+	createRated(f, "s", "t")
+	rateTurn(f, "t", "a", 1)
 	wantOK(f, f.DeleteSession(f.Context(), store.Everything, "s"))
-	names, _ := f.feedbackNames(store.FeedbackQuery{})
+	names, _ := feedbackNames(f, store.FeedbackQuery{})
 	wantEqual(f, "the feedback", names, nil)
 }

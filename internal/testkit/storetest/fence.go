@@ -27,7 +27,7 @@ func aWrongFenceIsRefused(f *fixture) {
 func aTurnThatWasTakenOverIsAnothersNow(f *fixture) {
 	f.createSessions("s")
 	f.createTurns("s", "t")
-	old := f.lapseLease("t")
+	old := lapseLease(f, "t")
 	f.wantFenced(f.finishOf(old)) // nobody has it yet
 	c := f.claimOf("t")
 	c.Worker = "worker-2"

@@ -127,7 +127,7 @@ func anIDIsUniqueInItsTurn(f *fixture) {
 }
 
 // listQuestions returns the turns and ids of interactions.
-func (f *fixture) listQuestions(q store.InteractionQuery) (names []string) {
+func listQuestions(f *fixture, q store.InteractionQuery) (names []string) {
 	f.Helper()
 	list, err := f.Interactions(f.Context(), q)
 	wantOK(f, err)
@@ -138,7 +138,7 @@ func (f *fixture) listQuestions(q store.InteractionQuery) (names []string) {
 }
 
 // createAsked creates turns that wait for interactions, each older than the one before.
-func (f *fixture) createAsked() {
+func createAsked(f *fixture) {
 	f.Helper()
 	for i, turn := range []string{"t1", "t2", "t3"} {
 		c := f.createRunning("session-of-"+turn, turn)
@@ -156,19 +156,19 @@ func (f *fixture) createAsked() {
 }
 
 func theyAreListedOldestFirst(f *fixture) {
-	f.createAsked()
+	createAsked(f)
 	all := []string{"t3/b", "t3/a", "t2/b", "t2/a", "t1/b", "t1/a"}
-	wantEqual(f, "all interactions", f.listQuestions(store.InteractionQuery{Scope: store.Everything}), all)
+	wantEqual(f, "all interactions", listQuestions(f, store.InteractionQuery{Scope: store.Everything}), all)
 	list, err := f.Interactions(f.Context(), store.InteractionQuery{Scope: store.Of(ann), State: store.InteractionPending})
 	wantOK(f, err)
 	for _, i := range list {
 		wantEqual(f, "the agent of "+i.TurnID+"/"+i.ID, i.AgentID, f.getTurn(i.TurnID).AgentID)
 	}
-	wantEqual(f, "the oldest", f.listQuestions(store.InteractionQuery{Scope: store.Everything, Limit: 3}), all[:3])
+	wantEqual(f, "the oldest", listQuestions(f, store.InteractionQuery{Scope: store.Everything, Limit: 3}), all[:3])
 }
 
 func theyAreFiltered(f *fixture) {
-	f.createAsked()
+	createAsked(f)
 	for _, c := range []struct {
 		name string
 		q    store.InteractionQuery
@@ -182,14 +182,14 @@ func theyAreFiltered(f *fixture) {
 		}, []string{"t2/b"}},
 		{"a turn of another session", store.InteractionQuery{Scope: store.Of(ann), TurnID: "t1", SessionID: "session-of-t2"}, nil},
 	} {
-		wantEqual(f, "the interactions by "+c.name, f.listQuestions(c.q), c.want)
+		wantEqual(f, "the interactions by "+c.name, listQuestions(f, c.q), c.want)
 	}
 }
 
 func theyExpire(f *fixture) {
-	f.createAsked()
+	createAsked(f)
 	expired := func(by time.Duration) []string {
-		return f.listQuestions(store.InteractionQuery{Scope: store.Everything, State: store.InteractionPending, ExpiredBy: f.now.Add(by)})
+		return listQuestions(f, store.InteractionQuery{Scope: store.Everything, State: store.InteractionPending, ExpiredBy: f.now.Add(by)})
 	}
 	wantEqual(f, "what expired before all", expired(-time.Second), nil)
 	wantEqual(f, "what expires now", expired(0), []string{"t1/a"})

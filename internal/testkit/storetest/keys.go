@@ -20,25 +20,25 @@ var keyTests = []test{
 
 func newKey(value, hash string) store.Key { return store.Key{Value: value, Hash: []byte(hash)} }
 
-func (f *fixture) keyedSession(o store.Owner, id string, k store.Key) (*store.Session, error) {
+func keyedSession(f *fixture, o store.Owner, id string, k store.Key) (*store.Session, error) {
 	n := f.sessionOf(o, id)
 	n.Key = k
 	return f.CreateSession(f.Context(), n)
 }
 
-func (f *fixture) keyedTurn(session, id string, k store.Key) (*store.Turn, error) {
+func keyedTurn(f *fixture, session, id string, k store.Key) (*store.Turn, error) {
 	n := f.turnOf(session, id)
 	n.Key = k
 	return f.CreateTurn(f.Context(), n)
 }
 
 func aKeyMakesOneSession(f *fixture) {
-	made, err := f.keyedSession(ann, "s1", newKey("k", "h"))
+	made, err := keyedSession(f, ann, "s1", newKey("k", "h"))
 	wantOK(f, err)
-	again, err := f.keyedSession(ann, "s2", newKey("k", "h"))
+	again, err := keyedSession(f, ann, "s2", newKey("k", "h"))
 	wantOK(f, err)
 	wantEqual(f, "the session of the second request", again, made)
-	again, err = f.keyedSession(ann, "s1", newKey("k", "h"))
+	again, err = keyedSession(f, ann, "s1", newKey("k", "h"))
 	wantOK(f, err)
 	wantEqual(f, "the session of the third request", again, made)
 	_, err = f.Session(f.Context(), store.Everything, "s2")
@@ -47,28 +47,28 @@ func aKeyMakesOneSession(f *fixture) {
 
 func aKeyMakesOneTurn(f *fixture) {
 	f.createSessions("s")
-	made, err := f.keyedTurn("s", "t1", newKey("k", "h"))
+	made, err := keyedTurn(f, "s", "t1", newKey("k", "h"))
 	wantOK(f, err)
 	f.wantJobs("t1")
-	again, err := f.keyedTurn("s", "t2", newKey("k", "h"))
+	again, err := keyedTurn(f, "s", "t2", newKey("k", "h"))
 	wantOK(f, err)
 	wantEqual(f, "the turn of the second request", again, made)
 	_, err = f.Turn(f.Context(), store.Everything, "t2")
 	wantError(f, err, store.ErrNotFound)
 	f.wantJobs()
-	ids, _ := f.turnIDs(store.TurnQuery{Scope: store.Everything})
+	ids, _ := turnIDs(f, store.TurnQuery{Scope: store.Everything})
 	wantEqual(f, "the turns", ids, []string{"t1"})
 }
 
 func aKeyIsUsedForOneRequest(f *fixture) {
-	_, err := f.keyedSession(ann, "s", newKey("k", "h"))
+	_, err := keyedSession(f, ann, "s", newKey("k", "h"))
 	wantOK(f, err)
-	_, err = f.keyedSession(ann, "s2", newKey("k", "other"))
+	_, err = keyedSession(f, ann, "s2", newKey("k", "other"))
 	wantAs(f, err, &store.KeyConflictError{Key: "k", ID: "s"})
-	_, err = f.keyedTurn("s", "t", newKey("k", "h"))
+	_, err = keyedTurn(f, "s", "t", newKey("k", "h"))
 	wantOK(f, err)
 	f.wantJobs("t")
-	_, err = f.keyedTurn("s", "t2", newKey("k", "other"))
+	_, err = keyedTurn(f, "s", "t2", newKey("k", "other"))
 	wantAs(f, err, &store.KeyConflictError{Key: "k", ID: "t"})
 	f.wantJobs()
 }
@@ -76,7 +76,7 @@ func aKeyIsUsedForOneRequest(f *fixture) {
 func aKeyIsWorthNothingElsewhere(f *fixture) {
 	for i, o := range []store.Owner{ann, bob, eve, {Tenant: "a", Subject: "b\x00c"}, {Tenant: "a b", Subject: "c"}, {Tenant: "a", Subject: "b c"}} {
 		id := fmt.Sprint("s", i)
-		made, err := f.keyedSession(o, id, newKey("k", "h"))
+		made, err := keyedSession(f, o, id, newKey("k", "h"))
 		if err != nil && i == 3 {
 			continue // a subject with a zero byte may be rejected
 		}
@@ -86,7 +86,7 @@ func aKeyIsWorthNothingElsewhere(f *fixture) {
 	f.createSessions("x", "y")
 	for i, session := range []string{"x", "y"} {
 		id := fmt.Sprint("t", i)
-		made, err := f.keyedTurn(session, id, newKey("k", "h"))
+		made, err := keyedTurn(f, session, id, newKey("k", "h"))
 		wantOK(f, err)
 		wantEqual(f, "the turn", made.ID, id)
 	}
@@ -95,7 +95,7 @@ func aKeyIsWorthNothingElsewhere(f *fixture) {
 
 func aTurnIsReplayedWhateverBecameOfIt(f *fixture) {
 	f.createSessions("s")
-	_, err := f.keyedTurn("s", "t1", newKey("k", "h"))
+	_, err := keyedTurn(f, "s", "t1", newKey("k", "h"))
 	wantOK(f, err)
 	n := f.turnOf("s", "t2")
 	n.Key, n.Reject = newKey("k", "h"), true
@@ -103,7 +103,7 @@ func aTurnIsReplayedWhateverBecameOfIt(f *fixture) {
 	wantOK(f, err) // not a second turn that would have to wait
 	wantEqual(f, "the turn", again.ID, "t1")
 	f.finishTurn(f.claimTurn("t1"))
-	f.setState("s", store.SessionArchived)
+	setSessionState(f, "s", store.SessionArchived)
 	again, err = f.CreateTurn(f.Context(), n)
 	wantOK(f, err)
 	wantEqual(f, "the turn", again.ID, "t1")
@@ -123,9 +123,9 @@ func aRefusedRequestUsesNoKey(f *fixture) {
 	wantOK(f, err)
 	wantEqual(f, "the turn", made.ID, "t2")
 
-	_, err = f.keyedSession(ann, "s", newKey("k", "h"))
+	_, err = keyedSession(f, ann, "s", newKey("k", "h"))
 	wantAs(f, err, &store.ExistsError{Kind: "session", ID: "s"})
-	made2, err := f.keyedSession(ann, "s2", newKey("k", "other"))
+	made2, err := keyedSession(f, ann, "s2", newKey("k", "other"))
 	wantOK(f, err)
 	wantEqual(f, "the session", made2.ID, "s2")
 }
@@ -141,8 +141,8 @@ func aKeyMakesOneOfManyAtOnce(f *fixture) {
 	)
 	for i := range n {
 		wait.Go(func() {
-			s, err1 := f.keyedSession(ann, fmt.Sprint("s", i), newKey("k", "h"))
-			t, err2 := f.keyedTurn("home", fmt.Sprint("t", i), newKey("k", "h"))
+			s, err1 := keyedSession(f, ann, fmt.Sprint("s", i), newKey("k", "h"))
+			t, err2 := keyedTurn(f, "home", fmt.Sprint("t", i), newKey("k", "h"))
 			mu.Lock()
 			defer mu.Unlock()
 			if err := errors.Join(err1, err2); err != nil {

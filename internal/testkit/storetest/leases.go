@@ -25,18 +25,18 @@ const brief = 30 * time.Millisecond
 
 // lapseLease claims a turn and takes it from its worker after the lease expires. It returns the
 // worker's claim.
-func (f *fixture) lapseLease(turn string) *store.Claimed {
+func lapseLease(f *fixture, turn string) *store.Claimed {
 	f.Helper()
 	c := f.claimOf(turn)
 	c.Lease, c.Now = brief, time.Now()
 	claimed, err := f.Claim(f.Context(), c)
 	wantOK(f, err)
-	f.reapTurns(1)
+	reapTurns(f, 1)
 	return claimed
 }
 
 // reapTurns takes n turns from their workers after their leases expire.
-func (f *fixture) reapTurns(n int) {
+func reapTurns(f *fixture, n int) {
 	f.Helper()
 	taken := 0
 	f.eventually("the leases end", func() bool {
@@ -157,7 +157,7 @@ func aLeaseThatEndedMakesTheTurnPending(f *fixture) {
 	add.State, add.Messages = []byte("state"), textMessages("one")
 	add.Events = append(add.Events, f.eventOf(&claimed.Turn, 1, `{}`))
 	f.commitTurn(add)
-	f.reapTurns(1)
+	reapTurns(f, 1)
 	f.wantJobs("t")
 	got := f.getTurn("t")
 	wantEqual(f, "the state", got.Status, store.Pending)
@@ -178,7 +178,7 @@ func strikesAdd(f *fixture) {
 	f.createSessions("s")
 	f.createTurns("s", "t")
 	for n := range 3 {
-		f.lapseLease("t")
+		lapseLease(f, "t")
 		wantEqual(f, "the strikes", f.getTurn("t").Strikes, n+1)
 	}
 	wantEqual(f, "the fence", f.claimTurn("t").Turn.Fence, 4)
@@ -196,7 +196,7 @@ func reapTakesOnlyWhatEnded(f *fixture) {
 		wantOK(f, err)
 	}
 	f.queue.Take()
-	f.reapTurns(n)
+	reapTurns(f, n)
 	f.wantJobs(numberedNames("t", n)...)
 	wantEqual(f, "the state of the other", f.turnStatus("alive"), store.Running)
 	taken, err := f.Reap(f.Context(), time.Now())
@@ -208,9 +208,9 @@ func reapTakesOnlyWhatEnded(f *fixture) {
 func aTurnThatWasTakenKeepsItsSession(f *fixture) {
 	f.createSessions("s")
 	f.createTurns("s", "t1", "t2")
-	f.lapseLease("t1")
+	lapseLease(f, "t1")
 	f.wantJobs("t1", "t1")
-	f.wantHeld("t2")
+	wantHeld(f, "t2")
 	f.finishTurn(f.claimTurn("t1"))
 	f.wantJobs("t2")
 }
@@ -238,8 +238,8 @@ func recoverQueuesWhatIsAdmitted(f *fixture) {
 			f.Errorf("turn %s is not queued for now: %v", id, due)
 		}
 	}
-	f.wantAdmitted("held", false)
-	f.wantAdmitted("delayed", false)
+	wantAdmitted(f, "held", false)
+	wantAdmitted(f, "delayed", false)
 	f.claimTurn("queued")
 	f.claimTurn("answered")
 }

@@ -44,7 +44,7 @@ func aCallWhoseContextEndedChangesNothing(f *fixture) {
 		}
 	}
 	wantEqual(f, "the turn", f.getTurn("t"), &c.Turn)
-	ids, _ := f.sessionIDs(store.SessionQuery{Scope: store.Everything})
+	ids, _ := sessionIDs(f, store.SessionQuery{Scope: store.Everything})
 	wantEqual(f, "the sessions", ids, []string{"s"})
 	f.wantJobs()
 }

@@ -19,7 +19,7 @@ var listTests = []test{
 }
 
 // sessionIDs returns the ids of a page of sessions.
-func (f *fixture) sessionIDs(q store.SessionQuery) (ids []string, next string) {
+func sessionIDs(f *fixture, q store.SessionQuery) (ids []string, next string) {
 	f.Helper()
 	page, err := f.Sessions(f.Context(), q)
 	wantOK(f, err)
@@ -30,7 +30,7 @@ func (f *fixture) sessionIDs(q store.SessionQuery) (ids []string, next string) {
 }
 
 // turnIDs returns the ids of a page of turns.
-func (f *fixture) turnIDs(q store.TurnQuery) (ids []string, next string) {
+func turnIDs(f *fixture, q store.TurnQuery) (ids []string, next string) {
 	f.Helper()
 	page, err := f.Turns(f.Context(), q)
 	wantOK(f, err)
@@ -41,7 +41,7 @@ func (f *fixture) turnIDs(q store.TurnQuery) (ids []string, next string) {
 }
 
 // snapshotIDs returns the ids of a page of snapshots.
-func (f *fixture) snapshotIDs(session string, p store.Page) (ids []string, next string) {
+func snapshotIDs(f *fixture, session string, p store.Page) (ids []string, next string) {
 	f.Helper()
 	page, err := f.Snapshots(f.Context(), store.SnapshotQuery{Scope: store.Everything, SessionID: session, Page: p})
 	wantOK(f, err)
@@ -58,13 +58,13 @@ func sessionsComeLatestFirst(f *fixture) {
 		_, err := f.CreateSession(f.Context(), n)
 		wantOK(f, err)
 	}
-	ids, next := f.sessionIDs(store.SessionQuery{Scope: store.Of(ann)})
+	ids, next := sessionIDs(f, store.SessionQuery{Scope: store.Of(ann)})
 	wantEqual(f, "the sessions", ids, []string{"c", "b", "a"})
 	wantEqual(f, "where the next page begins", next, "")
 	turn := f.turnOf("a", "t")
 	turn.Turn.CreatedAt = f.now.Add(time.Minute)
 	f.createTurn(turn)
-	ids, _ = f.sessionIDs(store.SessionQuery{Scope: store.Of(ann)})
+	ids, _ = sessionIDs(f, store.SessionQuery{Scope: store.Of(ann)})
 	wantEqual(f, "the sessions when one was given a turn", ids, []string{"a", "c", "b"})
 }
 
@@ -80,7 +80,7 @@ func sessionsAreFiltered(f *fixture) {
 	make(ann, "s3", "coder", map[string]string{"team": "red", "stage": ""})
 	make(ann, "s4", "coder", nil)
 	make(bob, "s5", "coder", map[string]string{"team": "blue"})
-	f.setState("s4", store.SessionArchived)
+	setSessionState(f, "s4", store.SessionArchived)
 	for _, c := range []struct {
 		name string
 		q    store.SessionQuery
@@ -102,15 +102,15 @@ func sessionsAreFiltered(f *fixture) {
 			Scope: store.Everything, Labels: map[string]string{"team": "blue"}, Page: store.Page{Limit: 2},
 		}, []string{"s5", "s2"}},
 	} {
-		ids, _ := f.sessionIDs(c.q)
+		ids, _ := sessionIDs(f, c.q)
 		wantEqual(f, "the sessions by "+c.name, ids, c.want)
 	}
 	labels := map[string]string{"team": "green"}
 	_, err := f.UpdateSession(f.Context(), store.Everything, "s1", store.SessionPatch{Labels: &labels, Now: f.now})
 	wantOK(f, err)
-	ids, _ := f.sessionIDs(store.SessionQuery{Scope: store.Of(ann), Labels: labels})
+	ids, _ := sessionIDs(f, store.SessionQuery{Scope: store.Of(ann), Labels: labels})
 	wantEqual(f, "the sessions by a label that was set later", ids, []string{"s1"})
-	ids, _ = f.sessionIDs(store.SessionQuery{Scope: store.Of(ann), Labels: map[string]string{"stage": "test"}})
+	ids, _ = sessionIDs(f, store.SessionQuery{Scope: store.Of(ann), Labels: map[string]string{"stage": "test"}})
 	wantEqual(f, "the sessions by a label that was removed", ids, nil)
 }
 
@@ -155,7 +155,7 @@ func turnsAreFiltered(f *fixture) {
 		counted, err := f.Turns(f.Context(), c.q)
 		wantOK(f, err)
 		wantEqual(f, "the number of turns by "+c.name, counted.Total, len(c.want))
-		ids, _ := f.turnIDs(c.q)
+		ids, _ := turnIDs(f, c.q)
 		wantEqual(f, "the turns by "+c.name, ids, c.want)
 	}
 }
@@ -180,7 +180,7 @@ func nothingMatchesATextThatNoStoreHas(f *fixture) {
 	for _, text := range []string{"a\x00b", "a\xffb"} {
 		for _, q := range []store.SessionQuery{{AgentID: text}, {Labels: map[string]string{text: "a"}}, {Labels: map[string]string{"a": text}}} {
 			q.Scope = store.Of(ann)
-			ids, next := f.sessionIDs(q)
+			ids, next := sessionIDs(f, q)
 			wantEqual(f, fmt.Sprintf("the sessions of %+v", q), len(ids), 0)
 			wantEqual(f, "where the next page begins", next, "")
 		}
@@ -206,7 +206,7 @@ func pagesOverEqualTimesMissNothing(f *fixture) {
 	const n = 20
 	f.createSessions("home")
 	var sessions, turns, snapshots []string
-	chain := f.snapshotChain("based", numberedNames("base", n)...)
+	chain := snapshotChain(f, "based", numberedNames("base", n)...)
 	for i := range n {
 		at := f.now.Add(time.Duration(i/7) * time.Microsecond) // seven have the same
 		session := f.sessionOf(bob, fmt.Sprintf("s-%02d", i))
@@ -229,16 +229,16 @@ func pagesOverEqualTimesMissNothing(f *fixture) {
 		pages := (n + limit - 1) / limit
 		what := fmt.Sprintf(" in pages of %d", limit)
 		all, count := walkPages(func(p store.Page) ([]string, string) {
-			return f.sessionIDs(store.SessionQuery{Scope: store.Of(bob), Page: p})
+			return sessionIDs(f, store.SessionQuery{Scope: store.Of(bob), Page: p})
 		}, limit)
 		wantEqual(f, "the sessions"+what, all, sessions)
 		wantEqual(f, "how many pages of sessions there are"+what, count, pages)
 		all, count = walkPages(func(p store.Page) ([]string, string) {
-			return f.turnIDs(store.TurnQuery{Scope: store.Of(ann), Page: p})
+			return turnIDs(f, store.TurnQuery{Scope: store.Of(ann), Page: p})
 		}, limit)
 		wantEqual(f, "the turns"+what, all, turns)
 		wantEqual(f, "how many pages of turns there are"+what, count, pages)
-		all, count = walkPages(func(p store.Page) ([]string, string) { return f.snapshotIDs("based", p) }, limit)
+		all, count = walkPages(func(p store.Page) ([]string, string) { return snapshotIDs(f, "based", p) }, limit)
 		wantEqual(f, "the snapshots"+what, all, snapshots)
 		wantEqual(f, "how many pages of snapshots there are"+what, count, pages)
 	}
@@ -260,12 +260,12 @@ func aPageStaysWhileTheListGrows(f *fixture) {
 		n.Turn.CreatedAt = f.now.Add(time.Duration(i) * time.Second)
 		f.createTurn(n)
 	}
-	ids, next := f.turnIDs(store.TurnQuery{Scope: store.Of(ann), Page: store.Page{Limit: 2}})
+	ids, next := turnIDs(f, store.TurnQuery{Scope: store.Of(ann), Page: store.Page{Limit: 2}})
 	wantEqual(f, "the first page", ids, []string{"t-005", "t-004"})
 	n := f.turnOf("s", "late")
 	n.Turn.CreatedAt = f.now.Add(time.Minute)
 	f.createTurn(n)
-	ids, _ = f.turnIDs(store.TurnQuery{Scope: store.Of(ann), Page: store.Page{Limit: 2, After: next}})
+	ids, _ = turnIDs(f, store.TurnQuery{Scope: store.Of(ann), Page: store.Page{Limit: 2, After: next}})
 	wantEqual(f, "the second page", ids, []string{"t-003", "t-002"})
 }
 
@@ -273,13 +273,13 @@ func pagesHaveBounds(f *fixture) {
 	f.createSessions("s")
 	f.createTurns("s", numberedNames("t", store.DefaultPage+1)...)
 	for _, limit := range []int{0, -1} {
-		ids, next := f.turnIDs(store.TurnQuery{Scope: store.Of(ann), Page: store.Page{Limit: limit}})
+		ids, next := turnIDs(f, store.TurnQuery{Scope: store.Of(ann), Page: store.Page{Limit: limit}})
 		wantEqual(f, "how many turns a page has that does not say", len(ids), store.DefaultPage)
 		if next == "" {
 			f.Fatal("there is no next page")
 		}
 	}
-	ids, next := f.turnIDs(store.TurnQuery{Scope: store.Of(ann), Page: store.Page{Limit: 1_000_000}})
+	ids, next := turnIDs(f, store.TurnQuery{Scope: store.Of(ann), Page: store.Page{Limit: 1_000_000}})
 	wantEqual(f, "how many turns a large page has", len(ids), store.DefaultPage+1)
 	wantEqual(f, "where the next page begins", next, "")
 }
@@ -295,6 +295,6 @@ func aCursorIsOneThatWasGivenOut(f *fixture) {
 		_, err = f.Snapshots(f.Context(), store.SnapshotQuery{Scope: store.Everything, SessionID: "s", Page: p})
 		wantError(f, err, store.ErrCursor)
 	}
-	ids, _ := f.sessionIDs(store.SessionQuery{Scope: store.Everything, Page: store.Page{After: store.Cursor{Time: f.now.Add(-time.Hour), ID: "x"}.String()}})
+	ids, _ := sessionIDs(f, store.SessionQuery{Scope: store.Everything, Page: store.Page{After: store.Cursor{Time: f.now.Add(-time.Hour), ID: "x"}.String()}})
 	wantEqual(f, "what comes after the last", ids, nil)
 }

@@ -14,14 +14,14 @@ var modelRequestTests = []test{
 }
 
 // saveModelRequest stores a request for a message of a turn.
-func (f *fixture) saveModelRequest(turn, message string, call int, request string) *store.ModelRequest {
+func saveModelRequest(f *fixture, turn, message string, call int, request string) *store.ModelRequest {
 	f.Helper()
 	r := &store.ModelRequest{TurnID: turn, MessageID: message, Call: call, AgentID: "clerk", SentAt: f.now, Request: []byte(request)}
 	wantOK(f, f.SaveModelRequest(f.Context(), r))
 	return r
 }
 
-func (f *fixture) modelRequests(turn, message string) []*store.ModelRequest {
+func modelRequests(f *fixture, turn, message string) []*store.ModelRequest {
 	f.Helper()
 	list, err := f.ModelRequests(f.Context(), turn, message)
 	wantOK(f, err)
@@ -31,14 +31,14 @@ func (f *fixture) modelRequests(turn, message string) []*store.ModelRequest {
 func modelRequestsAreReadInOrder(f *fixture) {
 	f.createSessions("s")
 	f.createTurns("s", "t", "u")
-	second, first := f.saveModelRequest("t", "m1", 2, `{"n":2}`), f.saveModelRequest("t", "m1", 1, `{"n":1}`)
-	other := f.saveModelRequest("t", "m2", 3, `{}`)
-	f.saveModelRequest("u", "m1", 1, `{"turn":"u"}`)
-	wantEqual(f, "the requests", f.modelRequests("t", "m1"), []*store.ModelRequest{first, second})
-	wantEqual(f, "the requests of another message", f.modelRequests("t", "m2"), []*store.ModelRequest{other})
-	wantEqual(f, "the requests of an unknown message", f.modelRequests("t", "m3"), nil)
-	again := f.saveModelRequest("t", "m1", 1, `{"again":true}`)
-	wantEqual(f, "the requests", f.modelRequests("t", "m1"), []*store.ModelRequest{again, second})
+	second, first := saveModelRequest(f, "t", "m1", 2, `{"n":2}`), saveModelRequest(f, "t", "m1", 1, `{"n":1}`)
+	other := saveModelRequest(f, "t", "m2", 3, `{}`)
+	saveModelRequest(f, "u", "m1", 1, `{"turn":"u"}`)
+	wantEqual(f, "the requests", modelRequests(f, "t", "m1"), []*store.ModelRequest{first, second})
+	wantEqual(f, "the requests of another message", modelRequests(f, "t", "m2"), []*store.ModelRequest{other})
+	wantEqual(f, "the requests of an unknown message", modelRequests(f, "t", "m3"), nil)
+	again := saveModelRequest(f, "t", "m1", 1, `{"again":true}`)
+	wantEqual(f, "the requests", modelRequests(f, "t", "m1"), []*store.ModelRequest{again, second})
 }
 
 func aModelRequestNeedsATurn(f *fixture) {
@@ -52,12 +52,12 @@ func aModelRequestNeedsATurn(f *fixture) {
 }
 
 func modelRequestsAreDeletedWithTheEvents(f *fixture) {
-	f.createRated("s", "t")
-	f.createRated("gone", "u")
-	f.saveModelRequest("t", "m", 1, "{}")
-	f.saveModelRequest("u", "m", 1, "{}")
+	createRated(f, "s", "t")
+	createRated(f, "gone", "u")
+	saveModelRequest(f, "t", "m", 1, "{}")
+	saveModelRequest(f, "u", "m", 1, "{}")
 	wantOK(f, f.DeleteSession(f.Context(), store.Everything, "gone"))
-	wantEqual(f, "the requests of a deleted session", f.modelRequests("u", "m"), nil)
-	f.pruneStore(store.Retention{Now: f.now.Add(time.Hour), Events: time.Minute})
-	wantEqual(f, "the requests of a turn without events", f.modelRequests("t", "m"), nil)
+	wantEqual(f, "the requests of a deleted session", modelRequests(f, "u", "m"), nil)
+	pruneStore(f, store.Retention{Now: f.now.Add(time.Hour), Events: time.Minute})
+	wantEqual(f, "the requests of a turn without events", modelRequests(f, "t", "m"), nil)
 }

@@ -17,7 +17,7 @@ var pruneTests = []test{
 	{name: "ACallHasALimit", run: aCallHasALimit},
 }
 
-func (f *fixture) pruneStore(r store.Retention) store.Pruned {
+func pruneStore(f *fixture, r store.Retention) store.Pruned {
 	f.Helper()
 	pruned, err := f.Prune(f.Context(), r)
 	wantOK(f, err)
@@ -25,13 +25,13 @@ func (f *fixture) pruneStore(r store.Retention) store.Pruned {
 }
 
 func oldSessionsAreDeleted(f *fixture) {
-	f.createFull("old", "t1")
+	createFull(f, "old", "t1")
 	f.now = f.now.Add(time.Hour)
-	f.createFull("young", "t2")
+	createFull(f, "young", "t2")
 	f.now = f.now.Add(-time.Hour)
 	r := store.Retention{Now: f.now.Add(90 * time.Minute), Sessions: time.Hour}
-	wantEqual(f, "what was deleted", f.pruneStore(r), store.Pruned{Sessions: 1})
-	ids, _ := f.sessionIDs(store.SessionQuery{Scope: store.Everything})
+	wantEqual(f, "what was deleted", pruneStore(f, r), store.Pruned{Sessions: 1})
+	ids, _ := sessionIDs(f, store.SessionQuery{Scope: store.Everything})
 	wantEqual(f, "the sessions", ids, []string{"young"})
 	_, err := f.Turn(f.Context(), store.Everything, "t1")
 	wantError(f, err, store.ErrNotFound)
@@ -39,7 +39,7 @@ func oldSessionsAreDeleted(f *fixture) {
 	wantError(f, err, store.ErrNotFound)
 	wantEqual(f, "how many events there are", len(f.listEvents("t1")), 0)
 	wantEqual(f, "the other turn", f.turnStatus("t2"), store.Succeeded)
-	wantEqual(f, "what was deleted once more", f.pruneStore(r), store.Pruned{})
+	wantEqual(f, "what was deleted once more", pruneStore(f, r), store.Pruned{})
 }
 
 func aLiveSessionIsKept(f *fixture) {
@@ -51,32 +51,32 @@ func aLiveSessionIsKept(f *fixture) {
 	f.suspendTurn(f.claimTurn("t3"), "q")
 	f.createTurns("ended", "t4")
 	f.endTurn("t4")
-	pruned := f.pruneStore(store.Retention{Now: f.now.Add(1000 * time.Hour), Sessions: time.Hour, Events: time.Hour, Keys: time.Hour})
+	pruned := pruneStore(f, store.Retention{Now: f.now.Add(1000 * time.Hour), Sessions: time.Hour, Events: time.Hour, Keys: time.Hour})
 	wantEqual(f, "how many sessions were deleted", pruned.Sessions, 2)
-	ids, _ := f.sessionIDs(store.SessionQuery{Scope: store.Everything})
+	ids, _ := sessionIDs(f, store.SessionQuery{Scope: store.Everything})
 	wantEqual(f, "the sessions", ids, []string{"waiting", "running", "pending"})
 	f.answerTurn("t3", "q", "yes")
 	f.finishTurn(f.claimTurn("t3"))
 }
 
 func oldEventsAreDeleted(f *fixture) {
-	f.createFull("s", "t")
+	createFull(f, "s", "t")
 	later := f.now.Add(time.Hour)
 	r := store.Retention{Now: later, Events: 2 * time.Hour}
-	wantEqual(f, "what was deleted too early", f.pruneStore(r), store.Pruned{})
+	wantEqual(f, "what was deleted too early", pruneStore(f, r), store.Pruned{})
 	wantEqual(f, "how many events there are", len(f.listEvents("t")), 1)
 	before := f.getTurn("t")
 	r.Events = time.Minute
-	wantEqual(f, "what was deleted", f.pruneStore(r), store.Pruned{Turns: 1})
+	wantEqual(f, "what was deleted", pruneStore(f, r), store.Pruned{Turns: 1})
 	wantEqual(f, "the events", f.listEvents("t"), nil)
 	journal, err := f.Journal(f.Context(), "t")
 	wantOK(f, err)
 	wantEqual(f, "the journal", journal, nil)
 	wantEqual(f, "the turn", f.getTurn("t"), before)
-	f.wantConversation("snapshot-t", "input of t", "answer of t")
+	wantConversation(f, "snapshot-t", "input of t", "answer of t")
 	_, err = f.Artifact(f.Context(), store.Of(ann), "artifact-t")
 	wantOK(f, err)
-	wantEqual(f, "what was deleted once more", f.pruneStore(r), store.Pruned{})
+	wantEqual(f, "what was deleted once more", pruneStore(f, r), store.Pruned{})
 }
 
 func eventsOfALiveTurnAreKept(f *fixture) {
@@ -86,31 +86,31 @@ func eventsOfALiveTurnAreKept(f *fixture) {
 	add.Journal = []store.JournalRow{{Key: "call", Entry: json.RawMessage(`{}`)}}
 	f.commitTurn(add)
 	r := store.Retention{Now: f.now.Add(1000 * time.Hour), Events: time.Hour}
-	wantEqual(f, "what was deleted", f.pruneStore(r), store.Pruned{})
+	wantEqual(f, "what was deleted", pruneStore(f, r), store.Pruned{})
 	wantEqual(f, "how many events there are", len(f.listEvents("t")), 1)
 	f.answerTurn("t", "q", "yes")
 	c = f.claimTurn("t")
 	wantEqual(f, "how many calls the worker is given", len(c.Journal), 1)
-	wantEqual(f, "what was deleted", f.pruneStore(r), store.Pruned{})
+	wantEqual(f, "what was deleted", pruneStore(f, r), store.Pruned{})
 }
 
 func oldKeysAreForgotten(f *fixture) {
-	_, err := f.keyedSession(ann, "s1", newKey("k", "h"))
+	_, err := keyedSession(f, ann, "s1", newKey("k", "h"))
 	wantOK(f, err)
-	_, err = f.keyedTurn("s1", "t1", newKey("k", "h"))
+	_, err = keyedTurn(f, "s1", "t1", newKey("k", "h"))
 	wantOK(f, err)
 	f.now = f.now.Add(time.Hour)
-	_, err = f.keyedTurn("s1", "t2", newKey("young", "h"))
+	_, err = keyedTurn(f, "s1", "t2", newKey("young", "h"))
 	wantOK(f, err)
 	r := store.Retention{Now: f.now.Add(30 * time.Minute), Keys: time.Hour}
-	wantEqual(f, "what was forgotten", f.pruneStore(r), store.Pruned{Keys: 2})
-	made, err := f.keyedSession(ann, "s2", newKey("k", "other"))
+	wantEqual(f, "what was forgotten", pruneStore(f, r), store.Pruned{Keys: 2})
+	made, err := keyedSession(f, ann, "s2", newKey("k", "other"))
 	wantOK(f, err)
 	wantEqual(f, "the session", made.ID, "s2")
-	turn, err := f.keyedTurn("s1", "t3", newKey("k", "other"))
+	turn, err := keyedTurn(f, "s1", "t3", newKey("k", "other"))
 	wantOK(f, err)
 	wantEqual(f, "the turn", turn.ID, "t3")
-	turn, err = f.keyedTurn("s1", "t4", newKey("young", "h"))
+	turn, err = keyedTurn(f, "s1", "t4", newKey("young", "h"))
 	wantOK(f, err)
 	wantEqual(f, "the turn of a key that is remembered", turn.ID, "t2")
 	f.getSession("s1") // pruning keys keeps their records
@@ -118,19 +118,19 @@ func oldKeysAreForgotten(f *fixture) {
 }
 
 func nothingIsTooOldForNoRetention(f *fixture) {
-	f.createFull("s", "t")
-	wantEqual(f, "what was deleted", f.pruneStore(store.Retention{Now: f.now.Add(100_000 * time.Hour)}), store.Pruned{})
+	createFull(f, "s", "t")
+	wantEqual(f, "what was deleted", pruneStore(f, store.Retention{Now: f.now.Add(100_000 * time.Hour)}), store.Pruned{})
 	wantEqual(f, "how many events there are", len(f.listEvents("t")), 1)
 }
 
 func aCallHasALimit(f *fixture) {
 	const n = 5
 	for _, id := range numberedNames("s", n) {
-		f.createFull(id, "turn-of-"+id)
+		createFull(f, id, "turn-of-"+id)
 	}
 	sessions, turns := 0, 0
 	for range n {
-		pruned := f.pruneStore(store.Retention{Now: f.now.Add(time.Hour), Events: time.Minute, Limit: 2})
+		pruned := pruneStore(f, store.Retention{Now: f.now.Add(time.Hour), Events: time.Minute, Limit: 2})
 		if pruned.Turns > 2 {
 			f.Fatalf("one call deleted the events of %d turns, its limit is 2", pruned.Turns)
 		}
@@ -138,7 +138,7 @@ func aCallHasALimit(f *fixture) {
 	}
 	wantEqual(f, "of how many turns the events were deleted", turns, n)
 	for range n {
-		pruned := f.pruneStore(store.Retention{Now: f.now.Add(time.Hour), Sessions: time.Minute, Limit: 2})
+		pruned := pruneStore(f, store.Retention{Now: f.now.Add(time.Hour), Sessions: time.Minute, Limit: 2})
 		if pruned.Sessions > 2 {
 			f.Fatalf("one call deleted %d sessions, its limit is 2", pruned.Sessions)
 		}

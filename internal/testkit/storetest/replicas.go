@@ -12,8 +12,8 @@ var replicaTests = []test{
 	{name: "AReplicaThatReportsAgainIsLiveOnce", run: aReplicaThatReportsAgainIsLiveOnce},
 }
 
-// replicas returns the store as store.Replicas, and skips the test if the store is not one.
-func (f *fixture) replicas() store.Replicas {
+// replicasOf returns the store as store.Replicas, and skips the test if the store is not one.
+func replicasOf(f *fixture) store.Replicas {
 	f.Helper()
 	s, ok := f.Store.(store.Replicas)
 	if !ok {
@@ -23,9 +23,9 @@ func (f *fixture) replicas() store.Replicas {
 }
 
 // liveReplicas returns the ids of the live replicas.
-func (f *fixture) liveReplicas() (ids []string) {
+func liveReplicas(f *fixture) (ids []string) {
 	f.Helper()
-	list, err := f.replicas().LiveReplicas(f.Context())
+	list, err := replicasOf(f).LiveReplicas(f.Context())
 	wantOK(f, err)
 	for _, r := range list {
 		if age := time.Since(r.SeenAt); age < -patience || age > patience {
@@ -37,20 +37,20 @@ func (f *fixture) liveReplicas() (ids []string) {
 }
 
 func replicasAreLiveUntilTheirLeaseEnds(f *fixture) {
-	s := f.replicas()
-	wantEqual(f, "the replicas at first", f.liveReplicas(), nil)
+	s := replicasOf(f)
+	wantEqual(f, "the replicas at first", liveReplicas(f), nil)
 	for _, id := range []string{"worker-2", "worker-1", "gone"} {
 		wantOK(f, s.ReportReplica(f.Context(), id, time.Hour))
 	}
-	wantEqual(f, "the replicas", f.liveReplicas(), []string{"gone", "worker-1", "worker-2"})
+	wantEqual(f, "the replicas", liveReplicas(f), []string{"gone", "worker-1", "worker-2"})
 	wantOK(f, s.ReportReplica(f.Context(), "gone", 0))
-	wantEqual(f, "those that did not leave", f.liveReplicas(), []string{"worker-1", "worker-2"})
+	wantEqual(f, "those that did not leave", liveReplicas(f), []string{"worker-1", "worker-2"})
 	wantOK(f, s.ReportReplica(f.Context(), "worker-1", brief))
-	f.eventually("the short lease ends", func() bool { return slices.Equal(f.liveReplicas(), []string{"worker-2"}) })
+	f.eventually("the short lease ends", func() bool { return slices.Equal(liveReplicas(f), []string{"worker-2"}) })
 }
 
 func aReplicaThatReportsAgainIsLiveOnce(f *fixture) {
-	s := f.replicas()
+	s := replicasOf(f)
 	wantOK(f, s.ReportReplica(f.Context(), "worker", time.Hour))
 	before, err := s.LiveReplicas(f.Context())
 	wantOK(f, err)

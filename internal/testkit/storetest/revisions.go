@@ -31,19 +31,19 @@ var revisionTests = []test{
 	{name: "TheBaseBelowALiveTurnIsKept", run: theBaseBelowALiveTurnIsKept},
 }
 
-func (f *fixture) revisionOf(tenant, hash string) store.Revision {
+func revisionOf(f *fixture, tenant, hash string) store.Revision {
 	return store.Revision{
 		Tenant: tenant, Hash: hash, Document: []byte(`{"of":"` + hash + `"}`),
 		Author: "ann", Note: "why " + hash, Findings: []byte(`[]`), CreatedAt: f.now,
 	}
 }
 
-// publish publishes for a tenant, whichever revision is current.
-func (f *fixture) publish(tenant string, hashes ...string) (last *store.Revision) {
+// publishRevisions publishes for a tenant, whichever revision is current.
+func publishRevisions(f *fixture, tenant string, hashes ...string) (last *store.Revision) {
 	f.Helper()
 	for _, hash := range hashes {
 		var err error
-		last, err = f.PublishRevision(f.Context(), &store.PublishRevision{Revision: f.revisionOf(tenant, hash), Regardless: true})
+		last, err = f.PublishRevision(f.Context(), &store.PublishRevision{Revision: revisionOf(f, tenant, hash), Regardless: true})
 		wantOK(f, err)
 		f.now = f.now.Add(time.Minute)
 	}
@@ -51,7 +51,7 @@ func (f *fixture) publish(tenant string, hashes ...string) (last *store.Revision
 }
 
 // currentHash returns the hash on which both methods agree.
-func (f *fixture) currentHash(tenant string) string {
+func currentHash(f *fixture, tenant string) string {
 	f.Helper()
 	hash, err := f.CurrentHash(f.Context(), tenant)
 	wantOK(f, err)
@@ -66,13 +66,13 @@ func (f *fixture) currentHash(tenant string) string {
 }
 
 func whatIsPublishedIsCurrent(f *fixture) {
-	wantEqual(f, "what is current at first", f.currentHash(""), "")
-	want := f.revisionOf("", "a")
+	wantEqual(f, "what is current at first", currentHash(f, ""), "")
+	want := revisionOf(f, "", "a")
 	got, err := f.PublishRevision(f.Context(), &store.PublishRevision{Revision: want})
 	wantOK(f, err)
 	want.Number = 1
 	wantEqual(f, "the first", *got, want)
-	next := f.revisionOf("", "b")
+	next := revisionOf(f, "", "b")
 	got, err = f.PublishRevision(f.Context(), &store.PublishRevision{Revision: next, Expected: "a"})
 	wantOK(f, err)
 	next.Number, next.Parent = 2, "a"
@@ -88,8 +88,8 @@ func whatIsPublishedIsCurrent(f *fixture) {
 }
 
 func publishingAgainChangesNothing(f *fixture) {
-	f.publish("", "a", "b")
-	again := f.revisionOf("", "b")
+	publishRevisions(f, "", "a", "b")
+	again := revisionOf(f, "", "b")
 	again.Author = "bob"
 	got, err := f.PublishRevision(f.Context(), &store.PublishRevision{Revision: again, Expected: "a"})
 	wantOK(f, err)
@@ -98,16 +98,16 @@ func publishingAgainChangesNothing(f *fixture) {
 }
 
 func anotherRevisionIsAConflict(f *fixture) {
-	f.publish("", "a", "b")
+	publishRevisions(f, "", "a", "b")
 	for _, expected := range []string{"", "a", "x"} {
-		_, err := f.PublishRevision(f.Context(), &store.PublishRevision{Revision: f.revisionOf("", "c"), Expected: expected})
+		_, err := f.PublishRevision(f.Context(), &store.PublishRevision{Revision: revisionOf(f, "", "c"), Expected: expected})
 		var conflict *store.RevisionConflictError
 		if !errors.As(err, &conflict) || conflict.Current == nil || conflict.Current.Hash != "b" || conflict.Expected != expected {
 			f.Errorf("with %q expected the error is %v", expected, err)
 		}
 	}
-	wantEqual(f, "what is current", f.currentHash(""), "b")
-	_, err := f.PublishRevision(f.Context(), &store.PublishRevision{Revision: f.revisionOf("t", "c"), Expected: "b"})
+	wantEqual(f, "what is current", currentHash(f, ""), "b")
+	_, err := f.PublishRevision(f.Context(), &store.PublishRevision{Revision: revisionOf(f, "t", "c"), Expected: "b"})
 	var conflict *store.RevisionConflictError
 	if !errors.As(err, &conflict) || conflict.Current != nil {
 		f.Errorf("without any revision the error is %v", err)
@@ -115,12 +115,12 @@ func anotherRevisionIsAConflict(f *fixture) {
 }
 
 func oneOfManyPublishersSucceeds(f *fixture) {
-	f.publish("", "base")
+	publishRevisions(f, "", "base")
 	var published, conflicts atomic.Int32
 	var all sync.WaitGroup
 	for _, hash := range []string{"a", "b", "c", "d", "e", "f"} {
 		all.Go(func() {
-			_, err := f.PublishRevision(f.Context(), &store.PublishRevision{Revision: f.revisionOf("", hash), Expected: "base"})
+			_, err := f.PublishRevision(f.Context(), &store.PublishRevision{Revision: revisionOf(f, "", hash), Expected: "base"})
 			switch {
 			case err == nil:
 				published.Add(1)
@@ -137,8 +137,8 @@ func oneOfManyPublishersSucceeds(f *fixture) {
 }
 
 func aDocumentIsPublishedOnceMore(f *fixture) {
-	f.publish("", "a", "b")
-	back := f.publish("", "a")
+	publishRevisions(f, "", "a", "b")
+	back := publishRevisions(f, "", "a")
 	wantEqual(f, "its number", back.Number, 3)
 	wantEqual(f, "its parent", back.Parent, "b")
 	latest, err := f.Revision(f.Context(), "", "a")
@@ -147,8 +147,8 @@ func aDocumentIsPublishedOnceMore(f *fixture) {
 }
 
 func revisionsAreListedInPages(f *fixture) {
-	f.publish("", "a", "b", "c", "d", "e")
-	f.publish("other", "x")
+	publishRevisions(f, "", "a", "b", "c", "d", "e")
+	publishRevisions(f, "other", "x")
 	var got []string
 	page := store.Page{Limit: 2}
 	for {
@@ -170,16 +170,16 @@ func revisionsAreListedInPages(f *fixture) {
 }
 
 func tenantsHaveRevisionsOfTheirOwn(f *fixture) {
-	f.publish("", "a")
-	f.publish("t", "a", "b")
-	wantEqual(f, "that of the base", f.currentHash(""), "a")
-	wantEqual(f, "that of the tenant", f.currentHash("t"), "b")
+	publishRevisions(f, "", "a")
+	publishRevisions(f, "t", "a", "b")
+	wantEqual(f, "that of the base", currentHash(f, ""), "a")
+	wantEqual(f, "that of the tenant", currentHash(f, "t"), "b")
 	_, err := f.Revision(f.Context(), "", "b")
 	wantError(f, err, store.ErrNotFound)
 }
 
 func aBuildLeadsToItsDocument(f *fixture) {
-	f.publish("", "a", "b")
+	publishRevisions(f, "", "a", "b")
 	b := store.RevisionBuild{Build: "x", Hash: "a", Components: []byte(`{"tools":["t"]}`), BuiltAt: f.now}
 	wantOK(f, f.AddRevisionBuild(f.Context(), b))
 	got, r, err := f.BuiltRevision(f.Context(), "x")
@@ -222,11 +222,11 @@ func attemptsAreRemembered(f *fixture) {
 }
 
 func oldRevisionsAreDeleted(f *fixture) {
-	f.publish("", "a", "b", "a", "c")
-	f.publish("t", "z")
+	publishRevisions(f, "", "a", "b", "a", "c")
+	publishRevisions(f, "t", "z")
 	wantOK(f, f.AddRevisionBuild(f.Context(), store.RevisionBuild{Build: "of b", Hash: "b", BuiltAt: f.now}))
 	r := store.Retention{Now: f.now.Add(time.Hour - 2*time.Minute - time.Second), Revisions: time.Hour}
-	wantEqual(f, "what was deleted", f.pruneStore(r), store.Pruned{Revisions: 3})
+	wantEqual(f, "what was deleted", pruneStore(f, r), store.Pruned{Revisions: 3})
 	page, err := f.Revisions(f.Context(), store.RevisionQuery{})
 	wantOK(f, err)
 	wantEqual(f, "how many are left", len(page.Revisions), 1)
@@ -235,53 +235,53 @@ func oldRevisionsAreDeleted(f *fixture) {
 	_, _, err = f.BuiltRevision(f.Context(), "of b")
 	wantError(f, err, store.ErrNotFound)
 	r.Now = r.Now.Add(100 * time.Hour)
-	wantEqual(f, "what is deleted of current ones", f.pruneStore(r), store.Pruned{})
-	wantEqual(f, "the number of the next", f.publish("", "d").Number, 5)
+	wantEqual(f, "what is deleted of current ones", pruneStore(f, r), store.Pruned{})
+	wantEqual(f, "the number of the next", publishRevisions(f, "", "d").Number, 5)
 }
 
 func theRevisionOfALiveRunIsKept(f *fixture) {
-	f.publish("", "a", "b", "c")
+	publishRevisions(f, "", "a", "b", "c")
 	wantOK(f, f.AddRevisionBuild(f.Context(), store.RevisionBuild{Build: "of a", Hash: "a", BuiltAt: f.now}))
-	run := f.runOf("r")
+	run := runOf(f, "r")
 	run.Revision = "of a"
-	f.createRuns(run)
-	began := f.beginRun()
+	createRuns(f, run)
+	began := beginRun(f)
 	r := store.Retention{Now: f.now.Add(100 * time.Hour), Revisions: time.Hour}
-	wantEqual(f, "what was deleted", f.pruneStore(r), store.Pruned{Revisions: 1})
+	wantEqual(f, "what was deleted", pruneStore(f, r), store.Pruned{Revisions: 1})
 	_, _, err := f.BuiltRevision(f.Context(), "of a")
 	wantOK(f, err)
 	began.Status, began.FinishedAt = store.RunSucceeded, f.now
 	wantOK(f, f.SaveRun(f.Context(), began))
-	wantEqual(f, "what is deleted after its end", f.pruneStore(r), store.Pruned{Revisions: 1})
+	wantEqual(f, "what is deleted after its end", pruneStore(f, r), store.Pruned{Revisions: 1})
 	_, _, err = f.BuiltRevision(f.Context(), "of a")
 	wantError(f, err, store.ErrNotFound)
 }
 
 func theRevisionOfALiveTurnIsKept(f *fixture) {
-	f.publish("", "a", "b", "c")
+	publishRevisions(f, "", "a", "b", "c")
 	wantOK(f, f.AddRevisionBuild(f.Context(), store.RevisionBuild{Build: "of a", Hash: "a", BuiltAt: f.now}))
 	f.createSessions("s")
 	f.createTurns("s", "t1")
 	claimed, err := f.Claim(f.Context(), &store.Claim{TurnID: "t1", Worker: "w", Lease: time.Minute, Revision: "of a", Now: f.now})
 	wantOK(f, err)
 	r := store.Retention{Now: f.now.Add(100 * time.Hour), Revisions: time.Hour}
-	wantEqual(f, "what was deleted", f.pruneStore(r), store.Pruned{Revisions: 1})
+	wantEqual(f, "what was deleted", pruneStore(f, r), store.Pruned{Revisions: 1})
 	_, _, err = f.BuiltRevision(f.Context(), "of a")
 	wantOK(f, err)
 	f.finishTurn(claimed)
-	wantEqual(f, "what is deleted after its end", f.pruneStore(r), store.Pruned{Revisions: 1})
+	wantEqual(f, "what is deleted after its end", pruneStore(f, r), store.Pruned{Revisions: 1})
 	_, _, err = f.BuiltRevision(f.Context(), "of a")
 	wantError(f, err, store.ErrNotFound)
 }
 
-func (f *fixture) overlayOf(tenant string) store.OverlayState {
+func overlayOf(f *fixture, tenant string) store.OverlayState {
 	f.Helper()
 	state, err := f.Overlay(f.Context(), tenant)
 	wantOK(f, err)
 	return state
 }
 
-func (f *fixture) overlayMark() uint64 {
+func overlayMark(f *fixture) uint64 {
 	f.Helper()
 	mark, err := f.OverlayMark(f.Context())
 	wantOK(f, err)
@@ -289,10 +289,10 @@ func (f *fixture) overlayMark() uint64 {
 }
 
 func overlaysAreListedByTenant(f *fixture) {
-	f.publish("", "base")
-	f.publish("b", "x", "y")
-	f.publish("a", "z")
-	f.publish("c", "x")
+	publishRevisions(f, "", "base")
+	publishRevisions(f, "b", "x", "y")
+	publishRevisions(f, "a", "z")
+	publishRevisions(f, "c", "x")
 	var got []string
 	q := store.OverlayQuery{Limit: 2}
 	for {
@@ -313,44 +313,44 @@ func overlaysAreListedByTenant(f *fixture) {
 }
 
 func anOverlayIsPublishedOverItsBase(f *fixture) {
-	f.publish("", "old", "new")
-	wantEqual(f, "what a tenant has at first", f.overlayOf("t"), store.OverlayState{})
-	_, err := f.PublishRevision(f.Context(), &store.PublishRevision{Revision: f.revisionOf("t", "a"), Base: "old"})
+	publishRevisions(f, "", "old", "new")
+	wantEqual(f, "what a tenant has at first", overlayOf(f, "t"), store.OverlayState{})
+	_, err := f.PublishRevision(f.Context(), &store.PublishRevision{Revision: revisionOf(f, "t", "a"), Base: "old"})
 	wantError(f, err, store.ErrBaseChanged)
-	_, err = f.PublishRevision(f.Context(), &store.PublishRevision{Revision: f.revisionOf("t", "a"), Base: "new"})
+	_, err = f.PublishRevision(f.Context(), &store.PublishRevision{Revision: revisionOf(f, "t", "a"), Base: "new"})
 	wantOK(f, err)
-	wantEqual(f, "what it has then", f.overlayOf("t"), store.OverlayState{Hash: "a"})
+	wantEqual(f, "what it has then", overlayOf(f, "t"), store.OverlayState{Hash: "a"})
 }
 
 func aBaseIsPublishedForProvenOverlays(f *fixture) {
-	f.publish("", "old")
-	before := f.overlayMark()
-	f.publish("t", "a")
-	f.publish("u", "a")
-	next := store.PublishRevision{Revision: f.revisionOf("", "new"), Expected: "old", Proven: &store.ProvenOverlays{Mark: before}}
+	publishRevisions(f, "", "old")
+	before := overlayMark(f)
+	publishRevisions(f, "t", "a")
+	publishRevisions(f, "u", "a")
+	next := store.PublishRevision{Revision: revisionOf(f, "", "new"), Expected: "old", Proven: &store.ProvenOverlays{Mark: before}}
 	_, err := f.PublishRevision(f.Context(), &next)
 	wantError(f, err, store.ErrOverlaysChanged)
-	next.Proven = &store.ProvenOverlays{Mark: f.overlayMark(), Held: []store.HeldOverlay{{Tenant: "t", Base: "old"}}}
+	next.Proven = &store.ProvenOverlays{Mark: overlayMark(f), Held: []store.HeldOverlay{{Tenant: "t", Base: "old"}}}
 	_, err = f.PublishRevision(f.Context(), &next)
 	wantOK(f, err)
-	wantEqual(f, "the tenant that is held", f.overlayOf("t"), store.OverlayState{Hash: "a", Base: "old"})
-	wantEqual(f, "the other", f.overlayOf("u"), store.OverlayState{Hash: "a"})
+	wantEqual(f, "the tenant that is held", overlayOf(f, "t"), store.OverlayState{Hash: "a", Base: "old"})
+	wantEqual(f, "the other", overlayOf(f, "u"), store.OverlayState{Hash: "a"})
 	r := store.Retention{Now: f.now.Add(100 * time.Hour), Revisions: time.Hour}
-	wantEqual(f, "what is deleted of a base that a tenant stays over", f.pruneStore(r), store.Pruned{})
-	f.publish("t", "b")
-	wantEqual(f, "the tenant that has published", f.overlayOf("t"), store.OverlayState{Hash: "b"})
-	next = store.PublishRevision{Revision: f.revisionOf("", "newest"), Expected: "new", Proven: &store.ProvenOverlays{
-		Mark: f.overlayMark(), Held: []store.HeldOverlay{{Tenant: "u", Base: "new"}},
+	wantEqual(f, "what is deleted of a base that a tenant stays over", pruneStore(f, r), store.Pruned{})
+	publishRevisions(f, "t", "b")
+	wantEqual(f, "the tenant that has published", overlayOf(f, "t"), store.OverlayState{Hash: "b"})
+	next = store.PublishRevision{Revision: revisionOf(f, "", "newest"), Expected: "new", Proven: &store.ProvenOverlays{
+		Mark: overlayMark(f), Held: []store.HeldOverlay{{Tenant: "u", Base: "new"}},
 	}}
 	_, err = f.PublishRevision(f.Context(), &next)
 	wantOK(f, err)
-	wantEqual(f, "the other that is held then", f.overlayOf("u"), store.OverlayState{Hash: "a", Base: "new"})
-	wantEqual(f, "what is deleted then", f.pruneStore(r), store.Pruned{Revisions: 2})
+	wantEqual(f, "the other that is held then", overlayOf(f, "u"), store.OverlayState{Hash: "a", Base: "new"})
+	wantEqual(f, "what is deleted then", pruneStore(f, r), store.Pruned{Revisions: 2})
 }
 
 func theBaseBelowALiveTurnIsKept(f *fixture) {
-	f.publish("", "old", "new")
-	f.publish("t", "a")
+	publishRevisions(f, "", "old", "new")
+	publishRevisions(f, "t", "a")
 	build := store.RevisionBuild{Build: "of a over old", Tenant: "t", Hash: "a", Base: "old", BuiltAt: f.now}
 	wantOK(f, f.AddRevisionBuild(f.Context(), build))
 	got, r, err := f.BuiltRevision(f.Context(), build.Build)
@@ -362,15 +362,15 @@ func theBaseBelowALiveTurnIsKept(f *fixture) {
 	claimed, err := f.Claim(f.Context(), &store.Claim{TurnID: "t1", Worker: "w", Lease: time.Minute, Revision: build.Build, Now: f.now})
 	wantOK(f, err)
 	old := store.Retention{Now: f.now.Add(100 * time.Hour), Revisions: time.Hour}
-	wantEqual(f, "what was deleted", f.pruneStore(old), store.Pruned{})
+	wantEqual(f, "what was deleted", pruneStore(f, old), store.Pruned{})
 	f.finishTurn(claimed)
-	wantEqual(f, "what is deleted after its end", f.pruneStore(old), store.Pruned{Revisions: 1})
+	wantEqual(f, "what is deleted after its end", pruneStore(f, old), store.Pruned{Revisions: 1})
 }
 
 func overlaysWithWorkflowsAreFound(f *fixture) {
-	f.publish("", "base")
+	publishRevisions(f, "", "base")
 	publish := func(tenant, hash, before string, has bool) {
-		_, err := f.PublishRevision(f.Context(), &store.PublishRevision{Revision: f.revisionOf(tenant, hash), Expected: before, HasWorkflows: has})
+		_, err := f.PublishRevision(f.Context(), &store.PublishRevision{Revision: revisionOf(f, tenant, hash), Expected: before, HasWorkflows: has})
 		wantOK(f, err)
 	}
 	want := func(about string, want ...store.TenantOverlay) {
@@ -388,8 +388,8 @@ func overlaysWithWorkflowsAreFound(f *fixture) {
 	publish("b", "y", "x", true)
 	publish("a", "y", "x", false)
 	want("then", state("b", "y", ""))
-	_, err := f.PublishRevision(f.Context(), &store.PublishRevision{Revision: f.revisionOf("", "next"), Expected: "base", Proven: &store.ProvenOverlays{
-		Mark: f.overlayMark(), Held: []store.HeldOverlay{{Tenant: "c", Base: "base"}},
+	_, err := f.PublishRevision(f.Context(), &store.PublishRevision{Revision: revisionOf(f, "", "next"), Expected: "base", Proven: &store.ProvenOverlays{
+		Mark: overlayMark(f), Held: []store.HeldOverlay{{Tenant: "c", Base: "base"}},
 	}})
 	wantOK(f, err)
 	want("with one that is held", state("b", "y", ""), state("c", "x", "base"))
@@ -402,20 +402,20 @@ func overlaysWithWorkflowsAreFound(f *fixture) {
 }
 
 func theBaseBelowALiveRunIsKept(f *fixture) {
-	f.publish("", "old", "new")
-	f.publish("t", "a", "b")
+	publishRevisions(f, "", "old", "new")
+	publishRevisions(f, "t", "a", "b")
 	wantOK(f, f.AddRevisionBuild(f.Context(), store.RevisionBuild{Build: "of a", Tenant: "t", Hash: "a", Base: "old", BuiltAt: f.now}))
-	run := f.runOf("r")
+	run := runOf(f, "r")
 	run.Revision = "of a"
-	f.createRuns(run)
+	createRuns(f, run)
 	r := store.Retention{Now: f.now.Add(100 * time.Hour), Revisions: time.Hour}
-	wantEqual(f, "what is deleted below a live run", f.pruneStore(r), store.Pruned{})
+	wantEqual(f, "what is deleted below a live run", pruneStore(f, r), store.Pruned{})
 }
 
 func anAttemptIsStoredWithItsRevision(f *fixture) {
 	publish := func(hash, before string) error {
 		_, err := f.PublishRevision(f.Context(), &store.PublishRevision{
-			Revision: f.revisionOf("", hash), Expected: before, Attempt: &store.RevisionAttempt{Hash: hash, Author: "ann", At: f.now},
+			Revision: revisionOf(f, "", hash), Expected: before, Attempt: &store.RevisionAttempt{Hash: hash, Author: "ann", At: f.now},
 		})
 		return err
 	}

@@ -18,19 +18,19 @@ var revocationTests = []test{
 }
 
 // revokeTokens revokes tokens that would be valid for another hour.
-func (f *fixture) revokeTokens(ids ...string) {
+func revokeTokens(f *fixture, ids ...string) {
 	f.Helper()
 	for _, id := range ids {
-		wantOK(f, f.RevokeToken(f.Context(), f.revocationOf(id)))
+		wantOK(f, f.RevokeToken(f.Context(), revocationOf(f, id)))
 	}
 }
 
-func (f *fixture) revocationOf(id string) store.Revocation {
+func revocationOf(f *fixture, id string) store.Revocation {
 	return store.Revocation{TokenID: id, ClientID: "desk", Until: f.now.Add(time.Hour), RevokedAt: f.now}
 }
 
 // listRevoked returns the ids of the tokens revoked after a place, and the place of the last one.
-func (f *fixture) listRevoked(after uint64, limit int) (ids []string, last uint64) {
+func listRevoked(f *fixture, after uint64, limit int) (ids []string, last uint64) {
 	f.Helper()
 	list, err := f.RevokedTokens(f.Context(), after, limit)
 	wantOK(f, err)
@@ -45,64 +45,64 @@ func (f *fixture) listRevoked(after uint64, limit int) (ids []string, last uint6
 }
 
 func revokedTokensAreRemembered(f *fixture) {
-	ids, _ := f.listRevoked(0, 10)
+	ids, _ := listRevoked(f, 0, 10)
 	wantEqual(f, "what is revoked at first", ids, nil)
-	f.revokeTokens("a")
+	revokeTokens(f, "a")
 	list, err := f.RevokedTokens(f.Context(), 0, 10)
 	wantOK(f, err)
 	if len(list) != 1 || list[0].Seq == 0 {
 		f.Fatalf("%d tokens are revoked: %v", len(list), list)
 	}
 	list[0].Seq = 0
-	wantEqual(f, "the revocation", list[0], f.revocationOf("a"))
+	wantEqual(f, "the revocation", list[0], revocationOf(f, "a"))
 }
 
 func revokingAgainChangesNothing(f *fixture) {
-	f.revokeTokens("a", "b")
+	revokeTokens(f, "a", "b")
 	before, err := f.RevokedTokens(f.Context(), 0, 10)
 	wantOK(f, err)
 	f.now = f.now.Add(time.Minute)
-	f.revokeTokens("a")
+	revokeTokens(f, "a")
 	after, err := f.RevokedTokens(f.Context(), 0, 10)
 	wantOK(f, err)
 	wantEqual(f, "the revocations", after, before)
 }
 
 func revocationsAreReadOn(f *fixture) {
-	f.revokeTokens("a", "b", "c", "d", "e")
-	first, at := f.listRevoked(0, 2)
+	revokeTokens(f, "a", "b", "c", "d", "e")
+	first, at := listRevoked(f, 0, 2)
 	wantEqual(f, "the first", first, []string{"a", "b"})
-	next, at := f.listRevoked(at, 2)
+	next, at := listRevoked(f, at, 2)
 	wantEqual(f, "the next", next, []string{"c", "d"})
-	last, at := f.listRevoked(at, 2)
+	last, at := listRevoked(f, at, 2)
 	wantEqual(f, "the last", last, []string{"e"})
-	none, at := f.listRevoked(at, 2)
+	none, at := listRevoked(f, at, 2)
 	wantEqual(f, "what comes after", none, nil)
-	f.revokeTokens("f")
-	later, _ := f.listRevoked(at, 2)
+	revokeTokens(f, "f")
+	later, _ := listRevoked(f, at, 2)
 	wantEqual(f, "what came later", later, []string{"f"})
 }
 
 func oldRevocationsAreForgotten(f *fixture) {
-	f.revokeTokens("a", "b")
-	_, at := f.listRevoked(0, 10)
+	revokeTokens(f, "a", "b")
+	_, at := listRevoked(f, 0, 10)
 	f.now = f.now.Add(time.Hour + store.RevocationHold)
-	f.revokeTokens("c")
-	ids, _ := f.listRevoked(0, 10)
+	revokeTokens(f, "c")
+	ids, _ := listRevoked(f, 0, 10)
 	wantEqual(f, "those at the end of the time", ids, []string{"a", "b", "c"})
 	f.now = f.now.Add(time.Second)
-	f.revokeTokens("d")
-	ids, _ = f.listRevoked(0, 10)
+	revokeTokens(f, "d")
+	ids, _ = listRevoked(f, 0, 10)
 	wantEqual(f, "those after it", ids, []string{"c", "d"})
 	// Not even the last place is reused.
 	f.now = f.now.Add(2 * (time.Hour + store.RevocationHold))
-	over := f.revocationOf("e")
+	over := revocationOf(f, "e")
 	over.Until = f.now.Add(-store.RevocationHold - time.Second)
 	wantOK(f, f.RevokeToken(f.Context(), over))
-	ids, _ = f.listRevoked(0, 10)
+	ids, _ = listRevoked(f, 0, 10)
 	wantEqual(f, "those that are left", ids, nil)
-	f.revokeTokens("g")
-	ids, last := f.listRevoked(at, 10)
+	revokeTokens(f, "g")
+	ids, last := listRevoked(f, at, 10)
 	wantEqual(f, "what came later", ids, []string{"g"})
 	if last <= at+2 {
 		f.Errorf("the place %d was another's before", last)
@@ -116,7 +116,7 @@ func aRevocationThatIsNewIsNotMissed(f *fixture) {
 	for w := range writers {
 		all.Go(func() {
 			for i := range each {
-				if err := f.RevokeToken(f.Context(), f.revocationOf(fmt.Sprintf("%d-%02d", w, i))); err != nil {
+				if err := f.RevokeToken(f.Context(), revocationOf(f, fmt.Sprintf("%d-%02d", w, i))); err != nil {
 					f.Error(err)
 				}
 			}
@@ -135,7 +135,7 @@ func aRevocationThatIsNewIsNotMissed(f *fixture) {
 			ended = true // then read the last ones once more
 		default:
 		}
-		ids, last := f.listRevoked(at, 1000)
+		ids, last := listRevoked(f, at, 1000)
 		seen, at = append(seen, ids...), last
 	}
 	slices.Sort(seen)

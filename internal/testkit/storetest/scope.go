@@ -24,7 +24,7 @@ type call struct {
 type ids struct{ session, turn, snapshot, artifact, interaction string }
 
 // scopedCalls returns all methods that return or change one thing visible in a scope.
-func (f *fixture) scopedCalls() []call {
+func scopedCalls(f *fixture) []call {
 	background := true
 	return []call{
 		{"Session", func(ctx context.Context, s store.Store, scope store.Scope, id ids) error {
@@ -84,7 +84,7 @@ var (
 )
 
 // createOwned creates the records named by known, which belong to ann. The turn waits.
-func (f *fixture) createOwned() {
+func createOwned(f *fixture) {
 	f.Helper()
 	f.createSessions("s")
 	f.createTurns("s", "t1")
@@ -103,9 +103,9 @@ func (f *fixture) createOwned() {
 var strangers = []store.Scope{store.Of(bob), store.Of(eve), store.Of(store.Owner{}), store.Of(store.Owner{Tenant: "acme"})}
 
 func whatIsForeignLooksUnknown(f *fixture) {
-	f.createOwned()
+	createOwned(f)
 	for _, scope := range strangers {
-		for _, c := range f.scopedCalls() {
+		for _, c := range scopedCalls(f) {
 			for _, id := range []ids{known, unknown} {
 				if err := c.do(f.Context(), f.Store, scope, id); !errors.Is(err, store.ErrNotFound) {
 					f.Errorf("%s of %v for %v: the error is %v, want %v", c.name, id, scope.Owner, err, store.ErrNotFound)
@@ -116,21 +116,21 @@ func whatIsForeignLooksUnknown(f *fixture) {
 }
 
 func listsHaveNothingForeign(f *fixture) {
-	f.createOwned()
+	createOwned(f)
 	for _, scope := range strangers {
 		for _, session := range []string{"s", "none"} {
 			snapshots, err := f.Snapshots(f.Context(), store.SnapshotQuery{Scope: scope, SessionID: session})
 			wantOK(f, err)
 			wantEqual(f, "the snapshots", snapshots, store.SnapshotPage{})
-			turns, _ := f.turnIDs(store.TurnQuery{Scope: scope, SessionID: session})
+			turns, _ := turnIDs(f, store.TurnQuery{Scope: scope, SessionID: session})
 			wantEqual(f, "the turns", turns, nil)
 			questions, err := f.Interactions(f.Context(), store.InteractionQuery{Scope: scope, SessionID: session})
 			wantOK(f, err)
 			wantEqual(f, "the interactions", questions, nil)
 		}
-		sessions, _ := f.sessionIDs(store.SessionQuery{Scope: scope})
+		sessions, _ := sessionIDs(f, store.SessionQuery{Scope: scope})
 		wantEqual(f, "the sessions", sessions, nil)
-		turns, _ := f.turnIDs(store.TurnQuery{Scope: scope})
+		turns, _ := turnIDs(f, store.TurnQuery{Scope: scope})
 		wantEqual(f, "the turns", turns, nil)
 		questions, err := f.Interactions(f.Context(), store.InteractionQuery{Scope: scope, TurnID: "t2"})
 		wantOK(f, err)
@@ -139,10 +139,10 @@ func listsHaveNothingForeign(f *fixture) {
 }
 
 func aForeignCallerChangesNothing(f *fixture) {
-	f.createOwned()
+	createOwned(f)
 	session, turn := f.getSession("s"), f.getTurn("t2")
 	for _, scope := range strangers {
-		for _, c := range f.scopedCalls() {
+		for _, c := range scopedCalls(f) {
 			_ = c.do(f.Context(), f.Store, scope, known)
 		}
 	}
@@ -155,9 +155,9 @@ func aForeignCallerChangesNothing(f *fixture) {
 }
 
 func theOwnerAndTheOperatorSee(f *fixture) {
-	f.createOwned()
+	createOwned(f)
 	for _, scope := range []store.Scope{store.Of(ann), store.Everything} {
-		for _, c := range f.scopedCalls() {
+		for _, c := range scopedCalls(f) {
 			if c.name == "DeleteSession" {
 				continue
 			}

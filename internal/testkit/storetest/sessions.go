@@ -59,7 +59,7 @@ func timesAreKeptToTheMicrosecond(f *fixture) {
 
 func aSessionMayBeginWithAChain(f *fixture) {
 	n := f.sessionOf(ann, "s")
-	n.Base = f.snapshotChain("s", "base-1", "base-2")
+	n.Base = snapshotChain(f, "s", "base-1", "base-2")
 	made, err := f.CreateSession(f.Context(), n)
 	wantOK(f, err)
 	wantEqual(f, "the tip", made.Tip, "base-2")
@@ -72,7 +72,7 @@ func aSessionMayBeginWithAChain(f *fixture) {
 }
 
 // snapshotChain returns snapshots of a session without turns, each with two messages, oldest first.
-func (f *fixture) snapshotChain(session string, ids ...string) []store.NewSnapshot {
+func snapshotChain(f *fixture, session string, ids ...string) []store.NewSnapshot {
 	list := make([]store.NewSnapshot, len(ids))
 	parent := ""
 	for i, id := range ids {
@@ -121,7 +121,7 @@ func aPatchChangesWhatItNames(f *fixture) {
 	wantError(f, err, store.ErrNotFound)
 }
 
-func (f *fixture) setState(session string, state store.SessionState) {
+func setSessionState(f *fixture, session string, state store.SessionState) {
 	f.Helper()
 	_, err := f.UpdateSession(f.Context(), store.Everything, session, store.SessionPatch{State: &state, Now: f.now})
 	wantOK(f, err)
@@ -129,20 +129,20 @@ func (f *fixture) setState(session string, state store.SessionState) {
 
 func aSessionIsArchivedAndBack(f *fixture) {
 	f.createSessions("s")
-	f.setState("s", store.SessionArchived)
+	setSessionState(f, "s", store.SessionArchived)
 	_, err := f.CreateTurn(f.Context(), f.turnOf("s", "t"))
 	wantAs(f, err, &store.StateError{Kind: "session", ID: "s", State: "archived", Want: "given a turn"})
 	_, err = f.Turn(f.Context(), store.Everything, "t")
 	wantError(f, err, store.ErrNotFound)
 	f.wantJobs()
-	f.setState("s", store.SessionActive)
+	setSessionState(f, "s", store.SessionActive)
 	f.createTurns("s", "t")
-	f.setState("s", store.SessionArchived)
+	setSessionState(f, "s", store.SessionArchived)
 	f.finishTurn(f.claimTurn("t")) // turns created earlier still run
 	wantEqual(f, "the turn", f.turnStatus("t"), store.Succeeded)
 }
 
-func (f *fixture) moveTip(session, tip string) error {
+func moveTip(f *fixture, session, tip string) error {
 	_, err := f.UpdateSession(f.Context(), store.Everything, session, store.SessionPatch{Tip: &tip, Now: f.now})
 	return err
 }
@@ -153,10 +153,10 @@ func theTipMovesWithinTheSession(f *fixture) {
 	f.createSucceeded("s", "t2")
 	f.createSucceeded("other", "t3")
 	wantEqual(f, "the tip", f.getSession("s").Tip, "snapshot-t2")
-	wantOK(f, f.moveTip("s", "snapshot-t1"))
+	wantOK(f, moveTip(f, "s", "snapshot-t1"))
 	wantEqual(f, "the tip", f.getSession("s").Tip, "snapshot-t1")
-	wantError(f, f.moveTip("s", "snapshot-t3"), store.ErrNotFound)
-	wantError(f, f.moveTip("s", "none"), store.ErrNotFound)
+	wantError(f, moveTip(f, "s", "snapshot-t3"), store.ErrNotFound)
+	wantError(f, moveTip(f, "s", "none"), store.ErrNotFound)
 	wantEqual(f, "the tip", f.getSession("s").Tip, "snapshot-t1")
 	f.createTurns("s", "t4")
 	wantEqual(f, "what the next turn goes on from", f.claimTurn("t4").Turn.ParentSnapshotID, "snapshot-t1")
@@ -167,14 +167,14 @@ func theTipStaysWhileATurnHasStarted(f *fixture) {
 	f.createSucceeded("s", "t1")
 	f.createSucceeded("s", "t2")
 	f.createTurns("s", "t3")
-	wantOK(f, f.moveTip("s", "snapshot-t1")) // it has not started
+	wantOK(f, moveTip(f, "s", "snapshot-t1")) // it has not started
 	c := f.claimTurn("t3")
 	busy := &store.BusyError{SessionID: "s", TurnID: "t3"}
-	wantAs(f, f.moveTip("s", "snapshot-t2"), busy)
+	wantAs(f, moveTip(f, "s", "snapshot-t2"), busy)
 	f.suspendTurn(c, "q")
-	wantAs(f, f.moveTip("s", "snapshot-t2"), busy)
+	wantAs(f, moveTip(f, "s", "snapshot-t2"), busy)
 	f.answerTurn("t3", "q", "yes")
-	wantAs(f, f.moveTip("s", "snapshot-t2"), busy)
+	wantAs(f, moveTip(f, "s", "snapshot-t2"), busy)
 
 	label := map[string]string{"a": "b"}
 	tip := "snapshot-t2"
@@ -183,7 +183,7 @@ func theTipStaysWhileATurnHasStarted(f *fixture) {
 	wantEqual(f, "the labels after a refused patch", f.getSession("s").Labels, nil)
 	wantEqual(f, "the tip after a refused patch", f.getSession("s").Tip, "snapshot-t1")
 	f.endTurn("t3")
-	wantOK(f, f.moveTip("s", "snapshot-t2"))
+	wantOK(f, moveTip(f, "s", "snapshot-t2"))
 }
 
 func aBusySessionIsNotDeleted(f *fixture) {
@@ -201,7 +201,7 @@ func aBusySessionIsNotDeleted(f *fixture) {
 }
 
 // createFull creates a session with one of every kind of record, all belonging to an ended turn.
-func (f *fixture) createFull(session, turn string) {
+func createFull(f *fixture, session, turn string) {
 	f.Helper()
 	n := f.sessionOf(ann, session)
 	n.Key = store.Key{Value: "key of " + session, Hash: []byte("hash")}
@@ -226,7 +226,7 @@ func (f *fixture) createFull(session, turn string) {
 }
 
 func aDeletedSessionLeavesNothing(f *fixture) {
-	f.createFull("s", "t")
+	createFull(f, "s", "t")
 	ctx := f.Context()
 	wantOK(f, f.DeleteSession(ctx, store.Of(ann), "s"))
 
@@ -259,12 +259,12 @@ func aDeletedSessionLeavesNothing(f *fixture) {
 	wantOK(f, err)
 	wantEqual(f, "the interactions", questions, nil)
 
-	f.createFull("s", "t") // all names are free again
+	createFull(f, "s", "t") // all names are free again
 }
 
 func aDeletedSessionLeavesOthers(f *fixture) {
-	f.createFull("s", "t")
-	f.createFull("other", "u")
+	createFull(f, "s", "t")
+	createFull(f, "other", "u")
 	wantOK(f, f.DeleteSession(f.Context(), store.Of(ann), "s"))
 	wantEqual(f, "the turn", f.turnStatus("u"), store.Succeeded)
 	wantEqual(f, "how many events there are", len(f.listEvents("u")), 1)

@@ -17,7 +17,7 @@ var snapshotTests = []test{
 }
 
 // wantConversation checks the messages up to a snapshot.
-func (f *fixture) wantConversation(snapshot string, want ...string) {
+func wantConversation(f *fixture, snapshot string, want ...string) {
 	f.Helper()
 	all, err := f.Conversation(f.Context(), snapshot)
 	wantOK(f, err)
@@ -33,13 +33,13 @@ func theChainIsTheConversation(f *fixture) {
 	asked := f.suspendOf(c, "q")
 	asked.Messages = textMessages("call", "question")
 	f.commitTurn(asked)
-	f.wantConversation("snapshot-t1", "input of t1", "answer of t1") // t2 is not part of it
+	wantConversation(f, "snapshot-t1", "input of t1", "answer of t1") // t2 is not part of it
 	f.answerTurn("t2", "q", "yes")
 	f.finishTurn(f.claimTurn("t2"))
 	f.createSucceeded("s", "t3")
-	f.wantConversation("snapshot-t3",
+	wantConversation(f, "snapshot-t3",
 		"input of t1", "answer of t1", "input of t2", "call", "question", "answer of t2", "input of t3", "answer of t3")
-	f.wantConversation("snapshot-t2", "input of t1", "answer of t1", "input of t2", "call", "question", "answer of t2")
+	wantConversation(f, "snapshot-t2", "input of t1", "answer of t1", "input of t2", "call", "question", "answer of t2")
 	own, err := f.OwnMessages(f.Context(), "snapshot-t2")
 	wantOK(f, err)
 	wantEqual(f, "the messages of a snapshot", own, textMessages("input of t2", "call", "question", "answer of t2"))
@@ -55,15 +55,15 @@ func theyAreListedNewestFirst(f *fixture) {
 		f.createSucceeded("s", id)
 	}
 	f.createSucceeded("other", "o")
-	ids, next := f.snapshotIDs("s", store.Page{})
+	ids, next := snapshotIDs(f, "s", store.Page{})
 	wantEqual(f, "the snapshots", ids, []string{"snapshot-t2", "snapshot-t1", "snapshot-t3"})
 	wantEqual(f, "where the next page begins", next, "")
-	ids, next = f.snapshotIDs("s", store.Page{Limit: 2})
+	ids, next = snapshotIDs(f, "s", store.Page{Limit: 2})
 	wantEqual(f, "the first page", ids, []string{"snapshot-t2", "snapshot-t1"})
-	ids, next = f.snapshotIDs("s", store.Page{Limit: 2, After: next})
+	ids, next = snapshotIDs(f, "s", store.Page{Limit: 2, After: next})
 	wantEqual(f, "the second page", ids, []string{"snapshot-t3"})
 	wantEqual(f, "where the next page begins", next, "")
-	ids, _ = f.snapshotIDs("empty", store.Page{})
+	ids, _ = snapshotIDs(f, "empty", store.Page{})
 	wantEqual(f, "the snapshots of a new session", ids, nil)
 }
 
@@ -71,22 +71,22 @@ func aBranchHasItsOwnConversation(f *fixture) {
 	f.createSessions("s")
 	f.createSucceeded("s", "t1")
 	f.createSucceeded("s", "t2")
-	wantOK(f, f.moveTip("s", "snapshot-t1"))
+	wantOK(f, moveTip(f, "s", "snapshot-t1"))
 	f.createSucceeded("s", "t3")
-	f.wantConversation("snapshot-t3", "input of t1", "answer of t1", "input of t3", "answer of t3")
-	f.wantConversation("snapshot-t2", "input of t1", "answer of t1", "input of t2", "answer of t2")
+	wantConversation(f, "snapshot-t3", "input of t1", "answer of t1", "input of t3", "answer of t3")
+	wantConversation(f, "snapshot-t2", "input of t1", "answer of t1", "input of t2", "answer of t2")
 }
 
 func aForkGoesOnFromItsBase(f *fixture) {
 	f.createSessions("s")
 	f.createSucceeded("s", "t1")
 	fork := f.sessionOf(ann, "fork")
-	fork.Base = f.snapshotChain("fork", "b1", "b2")
+	fork.Base = snapshotChain(f, "fork", "b1", "b2")
 	_, err := f.CreateSession(f.Context(), fork)
 	wantOK(f, err)
 	f.createSucceeded("fork", "t2")
 	f.createSucceeded("fork", "t3")
-	f.wantConversation("snapshot-t3",
+	wantConversation(f, "snapshot-t3",
 		"b1, first", "b1, second", "b2, first", "b2, second", "input of t2", "answer of t2", "input of t3", "answer of t3")
 	own, err := f.OwnMessages(f.Context(), "b1")
 	wantOK(f, err)
@@ -94,35 +94,35 @@ func aForkGoesOnFromItsBase(f *fixture) {
 	base, err := f.Snapshot(f.Context(), store.Of(ann), "b2")
 	wantOK(f, err)
 	wantEqual(f, "the base", base, &fork.Base[1].Snapshot)
-	ids, _ := f.snapshotIDs("fork", store.Page{})
+	ids, _ := snapshotIDs(f, "fork", store.Page{})
 	wantEqual(f, "how many snapshots there are", len(ids), 4)
 	wantOK(f, f.DeleteSession(f.Context(), store.Of(ann), "s"))
-	f.wantConversation("b2", "b1, first", "b1, second", "b2, first", "b2, second") // it is a copy
-	wantOK(f, f.moveTip("fork", "b1"))
+	wantConversation(f, "b2", "b1, first", "b1, second", "b2, first", "b2, second") // it is a copy
+	wantOK(f, moveTip(f, "fork", "b1"))
 	f.createSucceeded("fork", "t4")
-	f.wantConversation("snapshot-t4", "b1, first", "b1, second", "input of t4", "answer of t4")
+	wantConversation(f, "snapshot-t4", "b1, first", "b1, second", "input of t4", "answer of t4")
 }
 
 func anUnknownSnapshotHasNoConversation(f *fixture) {
 	_, err := f.Conversation(f.Context(), "none")
 	wantError(f, err, store.ErrNotFound)
 	n := f.sessionOf(ann, "s")
-	n.Base = f.snapshotChain("s", "silent")
+	n.Base = snapshotChain(f, "s", "silent")
 	n.Base[0].Messages = nil
 	_, err = f.CreateSession(f.Context(), n)
 	wantOK(f, err)
-	f.wantConversation("silent")
+	wantConversation(f, "silent")
 }
 
 func aLongChainIsRead(f *fixture) {
 	const n = 300
 	s := f.sessionOf(ann, "s")
-	s.Base = f.snapshotChain("s", numberedNames("b", n)...)
+	s.Base = snapshotChain(f, "s", numberedNames("b", n)...)
 	_, err := f.CreateSession(f.Context(), s)
 	wantOK(f, err)
 	var want []string
 	for _, id := range numberedNames("b", n) {
 		want = append(want, id+", first", id+", second")
 	}
-	f.wantConversation(fmt.Sprintf("b-%03d", n-1), want...)
+	wantConversation(f, fmt.Sprintf("b-%03d", n-1), want...)
 }

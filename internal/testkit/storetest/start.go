@@ -20,8 +20,8 @@ var startTests = []test{
 	{name: "AStartedTurnIsTakenWhenItsLeaseEnds", run: aStartedTurnIsTakenWhenItsLeaseEnds},
 }
 
-// starter returns the store as a Starter, and skips the test if the store is not one.
-func (f *fixture) starter() store.Starter {
+// starterOf returns the store as a Starter, and skips the test if the store is not one.
+func starterOf(f *fixture) store.Starter {
 	f.Helper()
 	s, ok := f.Store.(store.Starter)
 	if !ok {
@@ -31,11 +31,11 @@ func (f *fixture) starter() store.Starter {
 }
 
 // startTurn creates a turn and claims it in the same step.
-func (f *fixture) startTurn(n *store.NewTurn) *store.Claimed {
+func startTurn(f *fixture, n *store.NewTurn) *store.Claimed {
 	f.Helper()
 	claim := f.claimOf(n.Turn.ID)
 	claim.Revision = "revision"
-	made, claimed, err := f.starter().StartTurn(f.Context(), n, claim)
+	made, claimed, err := starterOf(f).StartTurn(f.Context(), n, claim)
 	wantOK(f, err)
 	if claimed == nil {
 		f.Fatalf("turn %s is not claimed", n.Turn.ID)
@@ -47,9 +47,9 @@ func (f *fixture) startTurn(n *store.NewTurn) *store.Claimed {
 }
 
 // wantUnstarted creates a turn with a claim, and checks that it is only created.
-func (f *fixture) wantUnstarted(n *store.NewTurn, admitted bool) {
+func wantUnstarted(f *fixture, n *store.NewTurn, admitted bool) {
 	f.Helper()
-	made, claimed, err := f.starter().StartTurn(f.Context(), n, f.claimOf(n.Turn.ID))
+	made, claimed, err := starterOf(f).StartTurn(f.Context(), n, f.claimOf(n.Turn.ID))
 	wantOK(f, err)
 	if claimed != nil {
 		f.Fatalf("turn %s is claimed", n.Turn.ID)
@@ -63,7 +63,7 @@ func aStartedTurnIsTheWorkersFromTheStart(f *fixture) {
 	f.createSessions("s")
 	before := time.Now().Add(-time.Minute)
 	n := f.turnOf("s", "t")
-	c := f.startTurn(n)
+	c := startTurn(f, n)
 	after := time.Now().Add(time.Minute)
 	if until := c.Turn.LeaseUntil.Add(-time.Hour); until.Before(before) || until.After(after) {
 		f.Errorf("the lease ends at %v, want an hour from now", c.Turn.LeaseUntil)
@@ -87,24 +87,24 @@ func aStartedTurnIsTheWorkersFromTheStart(f *fixture) {
 
 func aStartedTurnGoesOnFromTheTip(f *fixture) {
 	f.createSessions("s")
-	f.starter()
+	starterOf(f)
 	f.createSucceeded("s", "t1")
-	c := f.startTurn(f.turnOf("s", "t2"))
+	c := startTurn(f, f.turnOf("s", "t2"))
 	wantEqual(f, "what it goes on from", c.Turn.ParentSnapshotID, "snapshot-t1")
 	wantEqual(f, "the id of its snapshot", c.Snapshot.ID, "snapshot-t1")
 	f.finishTurn(c)
 	n := f.turnOf("s", "t3")
 	n.Turn.ParentSnapshotID = "snapshot-t1"
-	wantEqual(f, "the id of a snapshot that is named", f.startTurn(n).Snapshot.ID, "snapshot-t1")
+	wantEqual(f, "the id of a snapshot that is named", startTurn(f, n).Snapshot.ID, "snapshot-t1")
 }
 
 func aStartedTurnMayGoOnFromNothing(f *fixture) {
 	f.createSessions("s")
-	f.starter()
+	starterOf(f)
 	f.createSucceeded("s", "t1")
 	n := f.turnOf("s", "t2")
 	n.Turn.FromStart = true
-	c := f.startTurn(n)
+	c := startTurn(f, n)
 	wantEqual(f, "what it goes on from", c.Turn.ParentSnapshotID, "")
 	if c.Snapshot != nil {
 		f.Fatalf("the turn goes on from %v", c.Snapshot)
@@ -113,21 +113,21 @@ func aStartedTurnMayGoOnFromNothing(f *fixture) {
 
 func aTurnThatHasToWaitIsNotStarted(f *fixture) {
 	f.createSessions("s", "other")
-	c := f.startTurn(f.turnOf("s", "t1"))
-	f.wantUnstarted(f.turnOf("s", "t2"), false)
+	c := startTurn(f, f.turnOf("s", "t1"))
+	wantUnstarted(f, f.turnOf("s", "t2"), false)
 	f.wantJobs()
 	f.finishTurn(c)
 	f.wantJobs("t2")
 	late := f.turnOf("other", "t3")
 	late.Turn.NotBefore = f.now.Add(time.Hour)
-	f.wantUnstarted(late, false)
+	wantUnstarted(f, late, false)
 	f.wantJobs("t3")
 }
 
 func aTurnWithoutRoomIsNotStarted(f *fixture) {
 	f.createSessions("s", "other")
-	c := f.startTurn(f.turnOf("s", "t1"))
-	f.wantUnstarted(f.turnOf("other", "t2"), false)
+	c := startTurn(f, f.turnOf("s", "t1"))
+	wantUnstarted(f, f.turnOf("other", "t2"), false)
 	f.finishTurn(c)
 	f.wantJobs("t2")
 }
@@ -136,10 +136,10 @@ func aRepeatedStartClaimsNothing(f *fixture) {
 	f.createSessions("s")
 	n := f.turnOf("s", "t")
 	n.Key = store.Key{Value: "key", Hash: []byte("hash")}
-	c := f.startTurn(n)
+	c := startTurn(f, n)
 	again := f.turnOf("s", "another")
 	again.Key = n.Key
-	made, claimed, err := f.starter().StartTurn(f.Context(), again, f.claimOf("another"))
+	made, claimed, err := starterOf(f).StartTurn(f.Context(), again, f.claimOf("another"))
 	wantOK(f, err)
 	wantEqual(f, "the turn that was made before", made, f.getTurn("t"))
 	if claimed != nil {
@@ -151,26 +151,26 @@ func aRepeatedStartClaimsNothing(f *fixture) {
 
 func aRefusedStartLeavesNothing(f *fixture) {
 	f.createSessions("s", "other")
-	f.startTurn(f.turnOf("s", "t"))
-	_, _, err := f.starter().StartTurn(f.Context(), f.turnOf("other", "t"), f.claimOf("t"))
+	startTurn(f, f.turnOf("s", "t"))
+	_, _, err := starterOf(f).StartTurn(f.Context(), f.turnOf("other", "t"), f.claimOf("t"))
 	wantAs(f, err, &store.ExistsError{Kind: "turn", ID: "t"})
-	_, _, err = f.starter().StartTurn(f.Context(), f.turnOf("missing", "t2"), f.claimOf("t2"))
+	_, _, err = starterOf(f).StartTurn(f.Context(), f.turnOf("missing", "t2"), f.claimOf("t2"))
 	wantError(f, err, store.ErrNotFound)
 	n := f.turnOf("s", "t3")
 	n.Reject = true
-	_, _, err = f.starter().StartTurn(f.Context(), n, f.claimOf("t3"))
+	_, _, err = starterOf(f).StartTurn(f.Context(), n, f.claimOf("t3"))
 	wantAs(f, err, &store.BusyError{SessionID: "s", TurnID: "t"})
 	f.wantJobs()
-	f.startTurn(f.turnOf("other", "t4"))
+	startTurn(f, f.turnOf("other", "t4"))
 }
 
 func aStartedTurnIsTakenWhenItsLeaseEnds(f *fixture) {
 	f.createSessions("s")
 	c := f.claimOf("t")
 	c.Lease, c.Now = brief, time.Now()
-	_, claimed, err := f.starter().StartTurn(f.Context(), f.turnOf("s", "t"), c)
+	_, claimed, err := starterOf(f).StartTurn(f.Context(), f.turnOf("s", "t"), c)
 	wantOK(f, err)
-	f.reapTurns(1)
+	reapTurns(f, 1)
 	f.wantJobs("t")
 	got := f.getTurn("t")
 	wantEqual(f, "its status", got.Status, store.Pending)
@@ -182,7 +182,7 @@ func aStartedTurnIsTakenWhenItsLeaseEnds(f *fixture) {
 // Two turns for each session, and some for missing sessions, all concurrently.
 func turnsThatAreStartedTogetherDoNotMix(f *fixture) {
 	const sessions, missing = 30, 5
-	s := f.starter()
+	s := starterOf(f)
 	for i := range sessions {
 		f.createSessions(fmt.Sprint("s", i))
 		if i%3 == 0 {
@@ -191,7 +191,7 @@ func turnsThatAreStartedTogetherDoNotMix(f *fixture) {
 	}
 	f.queue.Take()
 	made, started := make([]*store.Turn, 2*sessions+missing), make([]*store.Claimed, 2*sessions+missing)
-	f.runTogether(2*sessions+missing, func(i int) error {
+	runTogether(f, 2*sessions+missing, func(i int) error {
 		n := f.turnOf(fmt.Sprint("s", i/2), fmt.Sprint("t", i))
 		var err error
 		made[i], started[i], err = s.StartTurn(f.Context(), n, f.claimOf(n.Turn.ID))

@@ -137,7 +137,7 @@ func aQuestionIsAskedOnce(f *fixture) {
 	f.suspendTurn(c, "q2", "q3")
 	f.wantJobs()
 	wantEqual(f, "the state", f.turnStatus("t"), store.Waiting)
-	wantEqual(f, "the interactions", f.listQuestions(store.InteractionQuery{Scope: store.Everything}), []string{"t/q1", "t/q2", "t/q3"})
+	wantEqual(f, "the interactions", listQuestions(f, store.InteractionQuery{Scope: store.Everything}), []string{"t/q1", "t/q2", "t/q3"})
 	f.answerTurn("t", "q2", "yes")
 	f.wantJobs("t")
 	c = f.claimTurn("t")

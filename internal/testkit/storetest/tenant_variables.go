@@ -16,18 +16,18 @@ var tenantVariableTests = []test{
 	{name: "AVariableThatIsNoTextIsRefused", run: aVariableThatIsNoTextIsRefused},
 }
 
-func (f *fixture) variableOf(tenant, name, value string) *store.TenantVariable {
+func variableOf(f *fixture, tenant, name, value string) *store.TenantVariable {
 	return &store.TenantVariable{Tenant: tenant, Name: name, Value: []byte(value), Author: tenant + "/ann", UpdatedAt: f.now}
 }
 
-func (f *fixture) putVariables(list ...*store.TenantVariable) {
+func putVariables(f *fixture, list ...*store.TenantVariable) {
 	f.Helper()
 	for _, v := range list {
 		wantOK(f, f.PutTenantVariable(f.Context(), v))
 	}
 }
 
-func (f *fixture) getKey(tenant string) *store.TenantVariable {
+func getKeyVariable(f *fixture, tenant string) *store.TenantVariable {
 	f.Helper()
 	v, err := f.TenantVariable(f.Context(), tenant, "KEY")
 	wantOK(f, err)
@@ -35,30 +35,30 @@ func (f *fixture) getKey(tenant string) *store.TenantVariable {
 }
 
 func aVariableIsKeptAsItIs(f *fixture) {
-	secret := f.variableOf("acme", "KEY", "\x00\xff is sealed")
+	secret := variableOf(f, "acme", "KEY", "\x00\xff is sealed")
 	secret.Secret = true
-	f.putVariables(secret)
+	putVariables(f, secret)
 	secret.Value = []byte("changed afterwards")
-	want := f.variableOf("acme", "KEY", "\x00\xff is sealed")
+	want := variableOf(f, "acme", "KEY", "\x00\xff is sealed")
 	want.Secret = true
-	got := f.getKey("acme")
+	got := getKeyVariable(f, "acme")
 	wantEqual(f, "the variable", got, want)
 	got.Value[0] = 'x'
-	wantEqual(f, "the variable", f.getKey("acme"), want)
+	wantEqual(f, "the variable", getKeyVariable(f, "acme"), want)
 	if _, err := f.TenantVariable(f.Context(), "acme", "key"); !errors.Is(err, store.ErrNotFound) {
 		f.Errorf("in other letters: %v", err)
 	}
 }
 
 func aVariableTakesThePlaceOfItsNamesake(f *fixture) {
-	secret := f.variableOf("acme", "KEY", `"a"`)
+	secret := variableOf(f, "acme", "KEY", `"a"`)
 	secret.Secret = true
-	f.putVariables(secret)
+	putVariables(f, secret)
 	f.now = f.now.Add(time.Minute)
-	next := f.variableOf("acme", "KEY", `"b"`)
+	next := variableOf(f, "acme", "KEY", `"b"`)
 	next.Author = "ops/eve"
-	f.putVariables(next)
-	wantEqual(f, "the variable", f.getKey("acme"), next)
+	putVariables(f, next)
+	wantEqual(f, "the variable", getKeyVariable(f, "acme"), next)
 }
 
 func aVariableIsReplacedOnlyIfItsValueIsTheExpectedOne(f *fixture) {
@@ -73,20 +73,20 @@ func aVariableIsReplacedOnlyIfItsValueIsTheExpectedOne(f *fixture) {
 		{[]byte("a\x00"), []byte("b"), true},
 		{[]byte("a\x00"), []byte("c"), false},
 	} {
-		done, err := f.ReplaceTenantVariable(f.Context(), f.variableOf("acme", "KEY", string(step.next)), step.old)
+		done, err := f.ReplaceTenantVariable(f.Context(), variableOf(f, "acme", "KEY", string(step.next)), step.old)
 		wantOK(f, err)
 		wantEqual(f, "replaced "+string(step.old), done, step.done)
 	}
-	wantEqual(f, "the value", string(f.getKey("acme").Value), "b")
-	if _, err := f.ReplaceTenantVariable(f.Context(), f.variableOf("acme", foul[0], "x"), nil); !errors.Is(err, store.ErrText) {
+	wantEqual(f, "the value", string(getKeyVariable(f, "acme").Value), "b")
+	if _, err := f.ReplaceTenantVariable(f.Context(), variableOf(f, "acme", foul[0], "x"), nil); !errors.Is(err, store.ErrText) {
 		f.Errorf("an unclean name: %v", err)
 	}
 }
 
 func tenantsHaveVariablesOfTheirOwn(f *fixture) {
-	f.putVariables(f.variableOf("acme", "KEY", `"a"`), f.variableOf("globex", "KEY", `"b"`))
-	wantEqual(f, "that of acme", string(f.getKey("acme").Value), `"a"`)
-	wantEqual(f, "that of globex", string(f.getKey("globex").Value), `"b"`)
+	putVariables(f, variableOf(f, "acme", "KEY", `"a"`), variableOf(f, "globex", "KEY", `"b"`))
+	wantEqual(f, "that of acme", string(getKeyVariable(f, "acme").Value), `"a"`)
+	wantEqual(f, "that of globex", string(getKeyVariable(f, "globex").Value), `"b"`)
 	wantOK(f, f.DeleteTenantVariable(f.Context(), "acme", "KEY"))
 	if err := f.DeleteTenantVariable(f.Context(), "acme", "KEY"); !errors.Is(err, store.ErrNotFound) {
 		f.Errorf("deleted twice: %v", err)
@@ -94,11 +94,11 @@ func tenantsHaveVariablesOfTheirOwn(f *fixture) {
 	if _, err := f.TenantVariable(f.Context(), "acme", "KEY"); !errors.Is(err, store.ErrNotFound) {
 		f.Errorf("that of acme after it was deleted: %v", err)
 	}
-	wantEqual(f, "that of globex", string(f.getKey("globex").Value), `"b"`)
+	wantEqual(f, "that of globex", string(getKeyVariable(f, "globex").Value), `"b"`)
 }
 
 func variablesAreListedByName(f *fixture) {
-	f.putVariables(f.variableOf("acme", "b", `2`), f.variableOf("globex", "a", `0`), f.variableOf("acme", "_", `1`), f.variableOf("acme", "C", `3`))
+	putVariables(f, variableOf(f, "acme", "b", `2`), variableOf(f, "globex", "a", `0`), variableOf(f, "acme", "_", `1`), variableOf(f, "acme", "C", `3`))
 	list := func(after string, limit int) (names []string) {
 		f.Helper()
 		found, err := f.TenantVariables(f.Context(), "acme", after, limit)
@@ -116,10 +116,10 @@ func variablesAreListedByName(f *fixture) {
 
 func aVariableThatIsNoTextIsRefused(f *fixture) {
 	for _, text := range foul {
-		author := f.variableOf("acme", "KEY", `1`)
+		author := variableOf(f, "acme", "KEY", `1`)
 		author.Author = text
 		for what, v := range map[string]*store.TenantVariable{
-			"the tenant": f.variableOf(text, "KEY", `1`), "the name": f.variableOf("acme", text, `1`), "the author": author,
+			"the tenant": variableOf(f, text, "KEY", `1`), "the name": variableOf(f, "acme", text, `1`), "the author": author,
 		} {
 			if err := f.PutTenantVariable(f.Context(), v); !errors.Is(err, store.ErrText) {
 				f.Errorf("%s is %q: %v", what, text, err)

@@ -27,7 +27,7 @@ var tenantTests = []test{
 }
 
 // turnFor creates a session with a turn for an owner.
-func (f *fixture) turnFor(o store.Owner, session, id string) {
+func turnFor(f *fixture, o store.Owner, session, id string) {
 	f.Helper()
 	f.sessionFor(o, session)
 	n := f.turnOf(session, id)
@@ -42,21 +42,21 @@ func aTenantHasALimit(f *fixture) {
 	f.createTurns("s3", "t3")
 	f.createTurns("s4", "t4")
 	f.wantJobs("t1", "t2")
-	f.wantHeld("t3")
+	wantHeld(f, "t3")
 	c1, c2 := f.claimTurn("t1"), f.claimTurn("t2")
-	f.wantHeld("t3")
+	wantHeld(f, "t3")
 	f.wantJobs()
 	f.finishTurn(c2)
 	f.wantJobs("t3")
-	f.wantHeld("t4")
+	wantHeld(f, "t4")
 	f.finishTurn(c1)
 	f.wantJobs("t4")
 }
 
 func eachTenantHasItsOwn(f *fixture) {
-	f.turnFor(ann, "s1", "t1")
-	f.turnFor(eve, "s2", "t2")
-	f.turnFor(eve, "s3", "t3")
+	turnFor(f, ann, "s1", "t1")
+	turnFor(f, eve, "s2", "t2")
+	turnFor(f, eve, "s3", "t3")
 	f.wantJobs("t1", "t2")
 	f.finishTurn(f.claimTurn("t1"))
 	f.wantJobs()
@@ -65,8 +65,8 @@ func eachTenantHasItsOwn(f *fixture) {
 }
 
 func subjectsOfATenantShareIt(f *fixture) {
-	f.turnFor(ann, "s1", "t1")
-	f.turnFor(bob, "s2", "t2")
+	turnFor(f, ann, "s1", "t1")
+	turnFor(f, bob, "s2", "t2")
 	f.wantJobs("t1")
 	f.finishTurn(f.claimTurn("t1"))
 	f.wantJobs("t2")
@@ -84,9 +84,9 @@ func aTurnHeldByItsSessionTakesNoRoom(f *fixture) {
 }
 
 func anEndFromOutsideMakesRoom(f *fixture) {
-	f.turnFor(ann, "s1", "t1")
-	f.turnFor(ann, "s2", "t2")
-	f.turnFor(ann, "s3", "t3")
+	turnFor(f, ann, "s1", "t1")
+	turnFor(f, ann, "s2", "t2")
+	turnFor(f, ann, "s3", "t3")
 	f.wantJobs("t1")
 	f.endTurn("t1")
 	f.wantJobs("t2")
@@ -102,7 +102,7 @@ func aWaitingTurnMakesRoom(f *fixture) {
 	f.wantJobs("t1")
 	f.suspendTurn(f.claimTurn("t1"), "q")
 	f.wantJobs("t3") // and not t2, whose session it keeps
-	f.wantAdmitted("t1", false)
+	wantAdmitted(f, "t1", false)
 }
 
 func anAnsweredTurnWaitsForRoom(f *fixture) {
@@ -115,7 +115,7 @@ func anAnsweredTurnWaitsForRoom(f *fixture) {
 	f.answerTurn("t1", "q", "yes")
 	wantEqual(f, "the state", f.turnStatus("t1"), store.Pending)
 	f.wantJobs()
-	f.wantHeld("t1")
+	wantHeld(f, "t1")
 	f.finishTurn(c)
 	f.wantJobs("t1")
 	f.claimTurn("t1")
@@ -142,7 +142,7 @@ func aYieldKeepsTheRoom(f *fixture) {
 	yield.Yield = true
 	f.commitTurn(yield)
 	f.wantJobs("t1")
-	f.wantHeld("t2")
+	wantHeld(f, "t2")
 	f.claimTurn("t1")
 }
 
@@ -151,9 +151,9 @@ func aReapedTurnKeepsTheRoom(f *fixture) {
 	f.createTurns("s1", "t1")
 	f.createTurns("s2", "t2")
 	f.wantJobs("t1")
-	f.lapseLease("t1")
+	lapseLease(f, "t1")
 	f.wantJobs("t1")
-	f.wantHeld("t2")
+	wantHeld(f, "t2")
 	f.finishTurn(f.claimTurn("t1"))
 	f.wantJobs("t2")
 }

@@ -25,7 +25,7 @@ func textsThatAreNone(f *fixture) {
 		session.Session.Labels = map[string]string{"label": text}
 		_, labelled := f.CreateSession(f.Context(), session)
 		_, named := f.CreateSession(f.Context(), f.sessionOf(ann, text))
-		_, keyed := f.keyedTurn("session", fmt.Sprintf("next-%d", n), store.Key{Value: text, Hash: []byte{1}})
+		_, keyed := keyedTurn(f, "session", fmt.Sprintf("next-%d", n), store.Key{Value: text, Hash: []byte{1}})
 		journal, artifact, asked, finish := f.commitOf(c), f.commitOf(c), f.commitOf(c), f.finishOf(c)
 		journal.Journal = []store.JournalRow{{Key: text, Entry: json.RawMessage(`{}`)}}
 		artifact.Artifacts = []*store.Artifact{f.artifactOf(&c.Turn, "artifact", "data")}

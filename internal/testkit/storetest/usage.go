@@ -27,7 +27,7 @@ func agentUsage(agent, model string, tokens int) event.AgentUsage {
 
 // listUsage returns groups as text: fields, counts, tokens, cost, and the latency buckets that are
 // not empty.
-func (f *fixture) listUsage(q store.UsageQuery) (lines []string) {
+func listUsage(f *fixture, q store.UsageQuery) (lines []string) {
 	f.Helper()
 	if q.From.IsZero() {
 		q.From, q.To = f.now.Add(-1000*time.Hour), f.now.Add(1000*time.Hour)
@@ -69,16 +69,16 @@ func anEndedTurnIsCountedOnce(f *fixture) {
 	if err := f.Commit(f.Context(), &stale); !errors.As(err, &fenced) {
 		f.Errorf("a lost worker: %v", err)
 	}
-	wantEqual(f, "before the end", f.listUsage(store.UsageQuery{}), nil)
+	wantEqual(f, "before the end", listUsage(f, store.UsageQuery{}), nil)
 	f.commitTurn(last)
 	if err := f.Commit(f.Context(), last); !errors.As(err, &fenced) {
 		f.Errorf("a second end: %v", err)
 	}
 	f.endTurn("t")
 	one := []string{"EUR: 1/0/0 {10 1 2 3 4} 10 1@5"}
-	wantEqual(f, "after the end", f.listUsage(store.UsageQuery{}), one)
+	wantEqual(f, "after the end", listUsage(f, store.UsageQuery{}), one)
 	wantOK(f, f.DeleteSession(f.Context(), store.Everything, "s"))
-	wantEqual(f, "without the session", f.listUsage(store.UsageQuery{}), one)
+	wantEqual(f, "without the session", listUsage(f, store.UsageQuery{}), one)
 
 	f.createSessions("s2")
 	f.createTurns("s2", "t2", "t3")
@@ -86,7 +86,7 @@ func anEndedTurnIsCountedOnce(f *fixture) {
 	failed := f.commitOf(f.claimTurn("t2"))
 	failed.Finish = &store.Finish{Status: store.Failed}
 	f.commitTurn(failed)
-	wantEqual(f, "with others", f.listUsage(store.UsageQuery{By: store.UsageByTenant | store.UsageByAgent | store.UsageByModel}),
+	wantEqual(f, "with others", listUsage(f, store.UsageQuery{By: store.UsageByTenant | store.UsageByAgent | store.UsageByModel}),
 		[]string{"acme helper: 2/1/1 {0 0 0 0 0} 0 1@0", "acme helper m EUR: 1/0/0 {10 1 2 3 4} 10 1@5"})
 }
 
@@ -111,10 +111,10 @@ func sharesCountForTheirAgentsAndModels(f *fixture) {
 		last.Finish.Agents = agents
 		f.commitTurn(last)
 	}
-	wantEqual(f, "by agent", f.listUsage(store.UsageQuery{By: store.UsageByAgent}), []string{
+	wantEqual(f, "by agent", listUsage(f, store.UsageQuery{By: store.UsageByAgent}), []string{
 		"helper EUR: 3/0/1 {21 3 6 9 12} 21 3@0", "orders EUR: 0/0/0 {10 2 4 6 8} 10", "orders USD: 0/0/0 {7 1 2 3 4} 7",
 	})
-	wantEqual(f, "by model", f.listUsage(store.UsageQuery{By: store.UsageByModel}), []string{
+	wantEqual(f, "by model", listUsage(f, store.UsageQuery{By: store.UsageByModel}), []string{
 		"large EUR: 1/0/0 {11 3 6 9 12} 11 1@0", "large USD: 0/0/0 {7 1 2 3 4} 7", "small EUR: 2/0/1 {20 2 4 6 8} 20 2@0",
 	})
 }
@@ -149,7 +149,7 @@ func usageIsFilteredAndGrouped(f *fixture) {
 		"another model":  {store.UsageQuery{ModelID: "other"}, nil},
 		"a limit":        {store.UsageQuery{By: store.UsageByTenant, Limit: 1}, []string{"acme EUR: 2/0/0 {2 2 4 6 8} 2 2@0"}},
 	} {
-		wantEqual(f, what, f.listUsage(want.q), want.list)
+		wantEqual(f, what, listUsage(f, want.q), want.list)
 	}
 }
 
@@ -162,9 +162,9 @@ func oldUsageIsDeleted(f *fixture) {
 		f.createSucceeded("s"+id, id)
 	}
 	r := store.Retention{Now: begun.Add(100*time.Hour + 3*time.Hour/2), Usage: 100 * time.Hour, Limit: 1}
-	wantEqual(f, "what was deleted", f.pruneStore(r), store.Pruned{Usage: 1}) // the hour of the cutoff is kept
-	wantEqual(f, "what was deleted once more", f.pruneStore(r), store.Pruned{})
+	wantEqual(f, "what was deleted", pruneStore(f, r), store.Pruned{Usage: 1}) // the hour of the cutoff is kept
+	wantEqual(f, "what was deleted once more", pruneStore(f, r), store.Pruned{})
 	r.Now, r.Limit = r.Now.Add(time.Hour), 0
-	wantEqual(f, "what was deleted an hour later", f.pruneStore(r), store.Pruned{Usage: 1})
-	wantEqual(f, "what is left", f.listUsage(store.UsageQuery{}), []string{": 2/0/0 {0 0 0 0 0} 0 2@0"})
+	wantEqual(f, "what was deleted an hour later", pruneStore(f, r), store.Pruned{Usage: 1})
+	wantEqual(f, "what is left", listUsage(f, store.UsageQuery{}), []string{": 2/0/0 {0 0 0 0 0} 0 2@0"})
 }

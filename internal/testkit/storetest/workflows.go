@@ -38,14 +38,14 @@ var runTenant = store.Owner{Tenant: "acme", Subject: "workflow"}
 var allRuns = store.RunScope{All: true}
 
 // runOf returns a new run.
-func (f *fixture) runOf(id string) *store.WorkflowRun {
+func runOf(f *fixture, id string) *store.WorkflowRun {
 	return &store.WorkflowRun{
 		ID: id, WorkflowID: "nightly", Owner: runTenant, Shared: true, Status: store.RunPending, Revision: "rev", Definition: json.RawMessage(`{"id": "nightly"}`),
 		Trigger: json.RawMessage(`{"kind":"schedule"}`), Input: json.RawMessage(`{"a":1}`), State: json.RawMessage(`{}`), DueAt: f.now, CreatedAt: f.now, UpdatedAt: f.now,
 	}
 }
 
-func (f *fixture) createRuns(runs ...*store.WorkflowRun) {
+func createRuns(f *fixture, runs ...*store.WorkflowRun) {
 	f.Helper()
 	created, err := f.CreateRuns(f.Context(), runs, nil)
 	wantOK(f, err)
@@ -54,7 +54,7 @@ func (f *fixture) createRuns(runs ...*store.WorkflowRun) {
 	}
 }
 
-func (f *fixture) claimRuns(now time.Time) (ids []string, runs []*store.WorkflowRun) {
+func claimRuns(f *fixture, now time.Time) (ids []string, runs []*store.WorkflowRun) {
 	f.Helper()
 	runs, err := f.ClaimRuns(f.Context(), &store.ClaimRuns{Lease: time.Minute, Limit: 100, Now: now})
 	wantOK(f, err)
@@ -66,9 +66,9 @@ func (f *fixture) claimRuns(now time.Time) (ids []string, runs []*store.Workflow
 }
 
 // beginRun claims the only due run and saves it as running.
-func (f *fixture) beginRun() *store.WorkflowRun {
+func beginRun(f *fixture) *store.WorkflowRun {
 	f.Helper()
-	_, runs := f.claimRuns(f.now)
+	_, runs := claimRuns(f, f.now)
 	if len(runs) != 1 {
 		f.Fatalf("%d runs are due", len(runs))
 	}
@@ -79,8 +79,8 @@ func (f *fixture) beginRun() *store.WorkflowRun {
 }
 
 func aRunIsReadAsItWasMade(f *fixture) {
-	want := f.runOf("r")
-	f.createRuns(want)
+	want := runOf(f, "r")
+	createRuns(f, want)
 	got, err := f.GetRun(f.Context(), allRuns, "acme", "r")
 	wantOK(f, err)
 	want.Version = 1
@@ -90,12 +90,12 @@ func aRunIsReadAsItWasMade(f *fixture) {
 }
 
 func aRunIsMadeOnce(f *fixture) {
-	f.createRuns(f.runOf("r"))
-	other := f.runOf("r")
+	createRuns(f, runOf(f, "r"))
+	other := runOf(f, "r")
 	other.WorkflowID = "other"
-	foreign := f.runOf("r")
+	foreign := runOf(f, "r")
 	foreign.Owner.Tenant = "globex"
-	created, err := f.CreateRuns(f.Context(), []*store.WorkflowRun{other, foreign, f.runOf("s")}, nil)
+	created, err := f.CreateRuns(f.Context(), []*store.WorkflowRun{other, foreign, runOf(f, "s")}, nil)
 	wantOK(f, err)
 	if !slices.Equal(created, []string{"r", "s"}) {
 		f.Fatalf("new are %q", created)
@@ -108,9 +108,9 @@ func aRunIsMadeOnce(f *fixture) {
 }
 
 func aForeignRunIsUnknown(f *fixture) {
-	own := f.runOf("own")
+	own := runOf(f, "own")
 	own.Shared = false
-	f.createRuns(f.runOf("shared"), own)
+	createRuns(f, runOf(f, "shared"), own)
 	for _, tt := range []struct {
 		owner  store.Owner
 		id     string
@@ -140,11 +140,11 @@ func aForeignRunIsUnknown(f *fixture) {
 func pagesOfRunsMissNothing(f *fixture) {
 	var want []string
 	for i := range 7 {
-		r := f.runOf(fmt.Sprintf("r%d", i))
+		r := runOf(f, fmt.Sprintf("r%d", i))
 		if i%2 == 1 {
 			r.WorkflowID = "other"
 		}
-		f.createRuns(r)
+		createRuns(f, r)
 		want = append([]string{r.ID}, want...)
 	}
 	var got []string
@@ -179,48 +179,48 @@ func pagesOfRunsMissNothing(f *fixture) {
 }
 
 func aDueRunIsClaimedOnce(f *fixture) {
-	later, never := f.runOf("later"), f.runOf("never")
+	later, never := runOf(f, "later"), runOf(f, "never")
 	later.DueAt, never.DueAt = f.now.Add(time.Hour), time.Time{}
-	f.createRuns(f.runOf("now"), later, never)
-	if ids, _ := f.claimRuns(f.now); !slices.Equal(ids, []string{"now"}) {
+	createRuns(f, runOf(f, "now"), later, never)
+	if ids, _ := claimRuns(f, f.now); !slices.Equal(ids, []string{"now"}) {
 		f.Fatalf("due are %q", ids)
 	}
-	if ids, _ := f.claimRuns(f.now); len(ids) > 0 {
+	if ids, _ := claimRuns(f, f.now); len(ids) > 0 {
 		f.Fatalf("claimed again: %q", ids)
 	}
-	ids, runs := f.claimRuns(f.now.Add(time.Hour))
+	ids, runs := claimRuns(f, f.now.Add(time.Hour))
 	if !slices.Equal(ids, []string{"later"}) {
 		f.Fatalf("due an hour later are %q", ids)
 	}
 	wantOK(f, f.SaveRun(f.Context(), runs[0]))
-	if ids, _ := f.claimRuns(f.now.Add(time.Hour)); !slices.Equal(ids, []string{"later"}) {
+	if ids, _ := claimRuns(f, f.now.Add(time.Hour)); !slices.Equal(ids, []string{"later"}) {
 		f.Fatalf("due after it was saved are %q", ids)
 	}
 }
 
 func aRunIsDueWhenItsTurnHasEnded(f *fixture) {
-	f.createRuns(f.runOf("r"))
-	r := f.beginRun()
+	createRuns(f, runOf(f, "r"))
+	r := beginRun(f)
 	f.createSessions("s")
 	f.createTurns("s", "t")
 	r.TurnID = "t"
 	wantOK(f, f.SaveRun(f.Context(), r))
-	if ids, _ := f.claimRuns(f.now); len(ids) > 0 {
+	if ids, _ := claimRuns(f, f.now); len(ids) > 0 {
 		f.Fatalf("due while the turn is live: %q", ids)
 	}
 	c := f.claimTurn("t")
-	if ids, _ := f.claimRuns(f.now); len(ids) > 0 {
+	if ids, _ := claimRuns(f, f.now); len(ids) > 0 {
 		f.Fatalf("due while the turn runs: %q", ids)
 	}
 	f.finishTurn(c)
-	if ids, _ := f.claimRuns(f.now); !slices.Equal(ids, []string{"r"}) {
+	if ids, _ := claimRuns(f, f.now); !slices.Equal(ids, []string{"r"}) {
 		f.Fatalf("due after the end of the turn are %q", ids)
 	}
 }
 
 func aRunIsDueWhenItsTurnWaits(f *fixture) {
-	f.createRuns(f.runOf("r"))
-	r := f.beginRun()
+	createRuns(f, runOf(f, "r"))
+	r := beginRun(f)
 	f.createSessions("s")
 	f.createTurns("s", "t")
 	r.TurnID = "t"
@@ -234,21 +234,21 @@ func aRunIsDueWhenItsTurnWaits(f *fixture) {
 	}
 	claimed[0].Status = store.RunWaiting
 	wantOK(f, f.SaveRun(f.Context(), claimed[0]))
-	if ids, _ := f.claimRuns(f.now); len(ids) > 0 {
+	if ids, _ := claimRuns(f, f.now); len(ids) > 0 {
 		f.Fatalf("due while both wait: %q", ids)
 	}
 	f.answerTurn("t", "i", `{"action":"resume"}`)
-	if ids, _ := f.claimRuns(f.now); !slices.Equal(ids, []string{"r"}) {
+	if ids, _ := claimRuns(f, f.now); !slices.Equal(ids, []string{"r"}) {
 		f.Fatalf("due after the answer are %q", ids)
 	}
 }
 
 func partsOfTheRunsAreClaimed(f *fixture) {
-	f.createRuns(f.runOf("begun"))
-	r := f.beginRun()
+	createRuns(f, runOf(f, "begun"))
+	r := beginRun(f)
 	r.DueAt = f.now
 	wantOK(f, f.SaveRun(f.Context(), r))
-	f.createRuns(f.runOf("new"))
+	createRuns(f, runOf(f, "new"))
 	for _, want := range []struct {
 		claim store.ClaimRuns
 		ids   []string
@@ -274,15 +274,15 @@ func partsOfTheRunsAreClaimed(f *fixture) {
 
 func manyRunsAreMadeAtOnce(f *fixture) {
 	const count = 250
-	f.createRuns(f.runOf("r7"))
+	createRuns(f, runOf(f, "r7"))
 	var runs []*store.WorkflowRun
 	var cursors []store.ScheduleCursor
 	for i := range count {
-		runs = append(runs, f.runOf(fmt.Sprint("r", i)))
+		runs = append(runs, runOf(f, fmt.Sprint("r", i)))
 		cursors = append(cursors, store.ScheduleCursor{Tenant: "acme", ID: fmt.Sprint("s", i), Last: f.now})
 	}
 	cursors = append(cursors, store.ScheduleCursor{Tenant: "acme", ID: "s0", Last: f.now.Add(time.Hour)})
-	created, err := f.CreateRuns(f.Context(), append(runs, f.runOf("r9")), cursors)
+	created, err := f.CreateRuns(f.Context(), append(runs, runOf(f, "r9")), cursors)
 	wantOK(f, err)
 	if len(created) != count-1 || slices.Contains(created, "r7") {
 		f.Errorf("%d runs are new, want %d", len(created), count-1)
@@ -300,10 +300,10 @@ func manyRunsAreMadeAtOnce(f *fixture) {
 }
 
 func aRunOfAnOldVersionIsNotSaved(f *fixture) {
-	f.createRuns(f.runOf("r"))
+	createRuns(f, runOf(f, "r"))
 	old, err := f.GetRun(f.Context(), allRuns, "acme", "r")
 	wantOK(f, err)
-	f.beginRun()
+	beginRun(f)
 	old.Status = store.RunFailed
 	if err := f.SaveRun(f.Context(), old); !errors.As(err, new(*store.StateError)) {
 		f.Fatalf("saving an old version: %v", err)
@@ -312,11 +312,11 @@ func aRunOfAnOldVersionIsNotSaved(f *fixture) {
 
 func runsAreHeldBackAtTheirLimit(f *fixture) {
 	for _, id := range []string{"a", "b", "c"} {
-		r := f.runOf(id)
+		r := runOf(f, id)
 		r.Limit = 1
-		f.createRuns(r)
+		createRuns(f, r)
 	}
-	_, runs := f.claimRuns(f.now)
+	_, runs := claimRuns(f, f.now)
 	for i, r := range runs {
 		r.Status, r.StartedAt, r.DueAt = store.RunRunning, f.now, time.Time{}
 		err := f.SaveRun(f.Context(), r)
@@ -324,19 +324,19 @@ func runsAreHeldBackAtTheirLimit(f *fixture) {
 			f.Fatalf("run %s begins: %v", r.ID, err)
 		}
 	}
-	if ids, _ := f.claimRuns(f.now); len(ids) > 0 {
+	if ids, _ := claimRuns(f, f.now); len(ids) > 0 {
 		f.Fatalf("due while one is under way: %q", ids)
 	}
-	other := f.runOf("other") // another subject's workflow with the same name
+	other := runOf(f, "other") // another subject's workflow with the same name
 	other.Limit, other.Owner.Subject = 1, "other"
-	f.createRuns(other)
-	_, others := f.claimRuns(f.now)
+	createRuns(f, other)
+	_, others := claimRuns(f, f.now)
 	others[0].Status, others[0].StartedAt, others[0].DueAt = store.RunRunning, f.now, time.Time{}
 	wantOK(f, f.SaveRun(f.Context(), others[0]))
 	runs[0].Status, runs[0].FinishedAt, runs[0].UpdatedAt = store.RunSucceeded, f.now, f.now
 	wantOK(f, f.SaveRun(f.Context(), runs[0]))
 	next := min(runs[1].ID, runs[2].ID) // claimed in any order, admitted in order of creation
-	if ids, _ := f.claimRuns(f.now); !slices.Equal(ids, []string{next}) {
+	if ids, _ := claimRuns(f, f.now); !slices.Equal(ids, []string{next}) {
 		f.Fatalf("due after its end are %q, not %s", ids, next)
 	}
 }
@@ -344,11 +344,11 @@ func runsAreHeldBackAtTheirLimit(f *fixture) {
 func manyBeginNoMoreThanTheLimit(f *fixture) {
 	const all, limit = 12, 3
 	for i := range all {
-		r := f.runOf(fmt.Sprintf("r%d", i))
+		r := runOf(f, fmt.Sprintf("r%d", i))
 		r.Limit = limit
-		f.createRuns(r)
+		createRuns(f, r)
 	}
-	_, runs := f.claimRuns(f.now)
+	_, runs := claimRuns(f, f.now)
 	var group sync.WaitGroup
 	errs := make([]error, len(runs))
 	for i, r := range runs {
@@ -373,11 +373,11 @@ func manyBeginNoMoreThanTheLimit(f *fixture) {
 }
 
 func aCanceledRunIsDue(f *fixture) {
-	f.createRuns(f.runOf("r"))
-	r := f.beginRun()
+	createRuns(f, runOf(f, "r"))
+	r := beginRun(f)
 	_, err := f.CancelRun(f.Context(), allRuns, "acme", "r", "not needed", f.now)
 	wantOK(f, err)
-	ids, runs := f.claimRuns(f.now)
+	ids, runs := claimRuns(f, f.now)
 	if !slices.Equal(ids, []string{"r"}) || runs[0].CancelReason != "not needed" {
 		f.Fatalf("due are %q", ids)
 	}
@@ -395,9 +395,9 @@ func aCanceledRunIsDue(f *fixture) {
 }
 
 func liveRunsHaveRevisions(f *fixture) {
-	other := f.runOf("other")
+	other := runOf(f, "other")
 	other.Revision = "other"
-	f.createRuns(f.runOf("a"), f.runOf("b"), other)
+	createRuns(f, runOf(f, "a"), runOf(f, "b"), other)
 	got, err := f.LiveRevisions(f.Context())
 	wantOK(f, err)
 	slices.Sort(got)
@@ -407,9 +407,9 @@ func liveRunsHaveRevisions(f *fixture) {
 }
 
 func oldRunsAreDeleted(f *fixture) {
-	f.createRuns(f.runOf("r"))
-	r := f.beginRun()
-	f.createRuns(f.runOf("live"))
+	createRuns(f, runOf(f, "r"))
+	r := beginRun(f)
+	createRuns(f, runOf(f, "live"))
 	r.Status, r.FinishedAt = store.RunSucceeded, f.now
 	wantOK(f, f.SaveRun(f.Context(), r))
 	for want, before := range []time.Time{f.now, f.now.Add(time.Second)} {
