@@ -4,22 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/agentruntime/agentruntime/internal/panics"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-	"go.uber.org/zap"
 )
-
-// recoverPanics turns a handler's panic into an error: the SDK would crash the process.
-func (s *Surface) recoverPanics(next mcp.MethodHandler) mcp.MethodHandler {
-	return func(ctx context.Context, method string, req mcp.Request) (result mcp.Result, err error) {
-		defer panics.Handle(func(p *panics.Error) {
-			s.settings.Logger.Error("an MCP handler panicked", zap.String("method", method), zap.Any("panic", p.Value), zap.ByteString("stack", p.Stack))
-			result, err = nil, errInternal
-		})
-		return next(ctx, method, req)
-	}
-}
 
 // trackSessions records the key that opens a session. Only that key may use the session.
 func (s *Surface) trackSessions(next mcp.MethodHandler) mcp.MethodHandler {

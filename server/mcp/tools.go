@@ -49,64 +49,6 @@ func (s *Surface) newView(ctx context.Context, extra *mcp.RequestExtra) (*view, 
 	return v, nil
 }
 
-// replaceTools handles tool requests with the caller's agents.
-func (s *Surface) replaceTools(next mcp.MethodHandler) mcp.MethodHandler {
-	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		switch r := req.(type) {
-		case *mcp.ListToolsRequest:
-			cursor := ""
-			if r.Params != nil {
-				cursor = r.Params.Cursor
-			}
-			result, err := next(ctx, method, &mcp.ListToolsRequest{Session: r.Session, Params: &mcp.ListToolsParams{}, Extra: r.Extra})
-			if err != nil {
-				return nil, err
-			}
-			v, err := s.newView(ctx, r.Extra)
-			if err != nil {
-				return nil, err
-			}
-			list := result.(*mcp.ListToolsResult)
-			if err := v.listTools(list, cursor); err != nil {
-				return nil, err
-			}
-			return allowTasks(list, r.ProtocolVersion()), nil
-		case *mcp.CallToolRequest:
-			v, err := s.newView(ctx, r.Extra)
-			if err != nil {
-				return nil, err
-			}
-			id, ok := v.findTool(r.Params.Name)
-			if !ok {
-				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %q", r.Params.Name)}
-			}
-			params := *r.Params
-			params.Name = agentTool
-			return s.callTool(ctx, &called{view: v, id: id}, &mcp.CallToolRequest{Session: r.Session, Params: &params, Extra: r.Extra}, next)
-		case *mcp.ServerRequest[*taskParams]:
-			return s.serveTask(ctx, method, r)
-		default:
-			result, err := next(ctx, method, req)
-			return offerTasks(result), err
-		}
-	}
-}
-
-// callTool calls an agent. The result is a task if the call becomes one.
-func (s *Surface) callTool(ctx context.Context, to *called, r *mcp.CallToolRequest, next mcp.MethodHandler) (mcp.Result, error) {
-	result, err := next(context.WithValue(ctx, calledKey{}, to), methodCall, r)
-	if err != nil {
-		return nil, err
-	}
-	if to.task != nil {
-		return to.task.createTask(ctx)
-	}
-	if failed, ok := result.(*mcp.CallToolResult); ok && wantsTask(r) {
-		return nil, taskError(failed)
-	}
-	return result, nil
-}
-
 // listTools sets a page of the tools, beginning after the tool that the cursor names.
 func (v *view) listTools(into *mcp.ListToolsResult, cursor string) error {
 	into.Tools, into.NextCursor = []*mcp.Tool{}, ""
