@@ -64,7 +64,7 @@ func (f *File) writeDocument() (text []byte, plain []string, err error) {
 	if bare := f.withoutPatches(); bare != nil {
 		written = bare
 	}
-	w := &documentWriter{file: written, base: written.BaseDir()}
+	w := written.newDocumentWriter(written.BaseDir())
 	w.WriteString(`{"version":1`)
 	for _, name := range keys.Declared {
 		if _, section := written.declared.FindField(name); section != nil && len(section.Children) > 0 {
@@ -75,7 +75,7 @@ func (f *File) writeDocument() (text []byte, plain []string, err error) {
 		}
 	}
 	if written != f {
-		w.file = f
+		w.tree, w.included = &f.tree, f.included
 		if err := w.writePatches(); err != nil {
 			return nil, nil, err
 		}
@@ -99,6 +99,11 @@ func (f *File) withoutPatches() *File {
 		return nil
 	}
 	return bare
+}
+
+// newDocumentWriter returns a writer of the file's tree. Relative paths start at base.
+func (f *File) newDocumentWriter(base string) *documentWriter {
+	return &documentWriter{tree: &f.tree, included: f.included, base: base}
 }
 
 // BaseDir returns the base directory of Document's relative paths: the first file's directory.

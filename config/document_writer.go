@@ -10,6 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/config/internal/decode"
 	"github.com/agentruntime/agentruntime/config/internal/expand"
 	"github.com/agentruntime/agentruntime/config/internal/keys"
+	"github.com/agentruntime/agentruntime/config/internal/tree"
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
@@ -18,8 +19,12 @@ import (
 type documentWriter struct {
 	rawjson.Writer
 
-	file  *File
-	base  string
+	tree *tree.Tree
+	// included are the files used as values; other files stay references.
+	included map[string]expand.Included
+	// base is the directory where the document's relative paths start.
+	base string
+	// plain are the paths of plain-text secrets.
 	plain []string
 	// keepsPaths is set if relative paths start at the directory of the changed entry.
 	keepsPaths bool
@@ -46,7 +51,7 @@ func (w *documentWriter) writeSection(name string, section *yamltree.Node) error
 // writePatches writes a file's patches unchanged.
 func (w *documentWriter) writePatches() error {
 	w.keepsPaths = true
-	_, patches := w.file.tree.Documents[0].Root.FindField(keys.Patches)
+	_, patches := w.tree.Documents[0].Root.FindField(keys.Patches)
 	w.WriteName(keys.Patches)
 	w.WriteByte('{')
 	for key, value := range patches.Pairs {
@@ -77,7 +82,7 @@ func (w *documentWriter) writeEntry(section string, entry *yamltree.Node) error 
 // writePlaced writes an entry that becomes a component. Its paths start at its own directory, which
 // the entry then names.
 func (w *documentWriter) writePlaced(entry *yamltree.Node) error {
-	dir := w.file.tree.DirOf(entry)
+	dir := w.tree.DirOf(entry)
 	if dir == w.base || entry.Kind != yamltree.Mapping || len(entry.Children) == 0 {
 		return w.writeNode(entry)
 	}
@@ -99,7 +104,7 @@ func (w *documentWriter) writePlaced(entry *yamltree.Node) error {
 }
 
 func (w *documentWriter) writeNode(n *yamltree.Node) error {
-	if known := w.file.tree.Noted.Find(n); known.Plain != "" || known.PlainURL != "" {
+	if known := w.tree.Noted.Find(n); known.Plain != "" || known.PlainURL != "" {
 		w.plain = append(w.plain, cmp.Or(known.Plain, known.PlainURL))
 	}
 	switch n.Kind {
@@ -169,8 +174,8 @@ func (w *documentWriter) clearedFields(n *yamltree.Node) (names []string) {
 	if w.extending == nil {
 		return nil
 	}
-	for name := range w.file.tree.Origins.Cleared[n] {
-		if n != w.extending || !isNamesField(name) || !strings.HasPrefix(name, "allowed_") {
+	for name := range w.tree.Origins.Cleared[n] {
+		if n != w.extending || !keys.IsNamesField(name) || !strings.HasPrefix(name, "allowed_") {
 			names = append(names, name)
 		}
 	}
@@ -184,7 +189,7 @@ func (w *documentWriter) promptOf(n *yamltree.Node) (content string, ok bool) {
 	if name == nil || len(n.Children) != 2 {
 		return "", false
 	}
-	prompt := w.file.tree.Noted.Find(name).Prompt
+	prompt := w.tree.Noted.Find(name).Prompt
 	if prompt == nil {
 		return "", false
 	}
@@ -193,8 +198,8 @@ func (w *documentWriter) promptOf(n *yamltree.Node) (content string, ok bool) {
 
 // textOf returns a file's text in its document form.
 func (w *documentWriter) textOf(n *yamltree.Node) (string, error) {
-	dir := w.file.tree.DirOf(n)
-	text, noted := n.Text, w.file.tree.Noted.Find(n)
+	dir := w.tree.DirOf(n)
+	text, noted := n.Text, w.tree.Noted.Find(n)
 	if noted.IsPath && !strings.HasPrefix(text, "${") {
 		return w.rebase(dir, text)
 	}
@@ -220,7 +225,7 @@ func (w *documentWriter) textOf(n *yamltree.Node) (string, error) {
 			out.WriteString(mark + rebased + "}")
 			continue
 		}
-		read, ok := w.file.included[expand.RelativeTo(dir, path)]
+		read, ok := w.included[expand.RelativeTo(dir, path)]
 		if !ok || read.Err != nil {
 			return "", fmt.Errorf("write document: the file %s was not read", path)
 		}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/overlay"
-	"github.com/agentruntime/agentruntime/config/internal/record"
 	"github.com/agentruntime/agentruntime/config/internal/tree"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
@@ -186,7 +185,7 @@ func (e *extender) extendAgent(x *extension) {
 	m := e.newOverlayMerger(overlay.Origin{})
 	m.Base = x.base
 	own := e.entries[x.id]
-	e.entries[x.id] = m.MergeInto(e.inherited(e.entries[x.base], own), own, isNamesField)
+	e.entries[x.id] = m.MergeInto(e.inherited(e.entries[x.base], own), own, keys.IsNamesField)
 }
 
 // inherited returns the base's fields that an agent inherits: all except those equivalent to one of
@@ -219,12 +218,5 @@ func (e *extender) inherited(base, own *yamltree.Node) *yamltree.Node {
 // hasValue reports whether an agent has a field. Null is a value of lists of names.
 func hasValue(n *yamltree.Node, name string) bool {
 	_, value := n.FindField(name)
-	return value != nil && (value.Kind != yamltree.Null || isNamesField(name))
-}
-
-// isNamesField reports whether null is a valid value of an agent's field, meaning an empty list of
-// names.
-func isNamesField(name string) bool {
-	f := record.Of(keys.AgentType).ByName[name]
-	return f != nil && record.ShapeOf(f.Type) == record.NamesShape
+	return value != nil && (value.Kind != yamltree.Null || keys.IsNamesField(name))
 }

@@ -65,7 +65,7 @@ func (f *File) patchedEntries(document json.RawMessage, registry string) ([]Docu
 	}
 	var list []DocumentEntry
 	for id, entry := range section.Pairs {
-		w := &documentWriter{file: f, base: f.BaseDir()}
+		w := f.newDocumentWriter(f.BaseDir())
 		if err := w.writeEntry(registry, entry); err != nil {
 			return nil, err
 		}

@@ -87,7 +87,7 @@ func PlainSecretFindings(err error) diag.List {
 // overlayDocument returns the second of two documents as canonical JSON. The error is a
 // *PlainSecretError.
 func (f *File) overlayDocument() ([]byte, error) {
-	w := &documentWriter{file: f, base: f.tree.Documents[1].Dir}
+	w := f.newDocumentWriter(f.tree.Documents[1].Dir)
 	w.WriteString(`{"version":1`)
 	for _, name := range tenant.Sections {
 		_, section := f.tree.Documents[1].Root.FindField(name)
