@@ -69,19 +69,19 @@ func (f *File) writeDocument() (text []byte, plain []string, err error) {
 	for _, name := range keys.Declared {
 		if _, section := written.declared.FindField(name); section != nil && len(section.Children) > 0 {
 			w.WriteName(name)
-			if err := w.writeSection(name, section); err != nil {
+			if err := w.WriteSection(name, section); err != nil {
 				return nil, nil, err
 			}
 		}
 	}
 	if written != f {
-		w.tree, w.included = &f.tree, f.included
-		if err := w.writePatches(); err != nil {
+		w.Tree, w.Included = &f.tree, f.included
+		if err := w.WritePatches(); err != nil {
 			return nil, nil, err
 		}
 	}
 	w.WriteByte('}')
-	return w.Bytes(), w.plain, nil
+	return w.Bytes(), w.Plain, nil
 }
 
 // withoutPatches returns the file without its patches. It returns nil for a file without patches,
@@ -102,8 +102,8 @@ func (f *File) withoutPatches() *File {
 }
 
 // newDocumentWriter returns a writer of the file's tree. Relative paths start at base.
-func (f *File) newDocumentWriter(base string) *documentWriter {
-	return &documentWriter{tree: &f.tree, included: f.included, base: base}
+func (f *File) newDocumentWriter(base string) *document.Writer {
+	return &document.Writer{Tree: &f.tree, Included: f.included, Base: base}
 }
 
 // BaseDir returns the base directory of Document's relative paths: the first file's directory.

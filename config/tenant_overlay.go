@@ -95,12 +95,12 @@ func (f *File) overlayDocument() ([]byte, error) {
 			continue
 		}
 		w.WriteName(name)
-		if err := w.writeNode(section); err != nil {
+		if err := w.WriteNode(section); err != nil {
 			return nil, err
 		}
 	}
 	w.WriteByte('}')
-	if plain := slices.Concat(w.plain, f.tree.Noted.PlainTexts()); len(plain) > 0 {
+	if plain := slices.Concat(w.Plain, f.tree.Noted.PlainTexts()); len(plain) > 0 {
 		slices.Sort(plain)
 		return nil, &PlainSecretError{slices.Compact(plain)}
 	}

@@ -1,5 +1,5 @@
-// Package document reads and changes the JSON text of documents, the stored form of a configuration.
-// It does not look inside entries, so its work is proportional to what changes.
+// Package document writes documents, the stored form of a configuration, and reads and changes their
+// JSON text.
 package document
 
 import (

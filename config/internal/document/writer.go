@@ -1,4 +1,4 @@
-package config
+package document
 
 import (
 	"cmp"
@@ -15,17 +15,17 @@ import (
 	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
 
-// documentWriter writes a tree as JSON with its references.
-type documentWriter struct {
+// Writer writes a tree as JSON with its references.
+type Writer struct {
 	rawjson.Writer
 
-	tree *tree.Tree
-	// included are the files used as values; other files stay references.
-	included map[string]expand.Included
-	// base is the directory where the document's relative paths start.
-	base string
-	// plain are the paths of plain-text secrets.
-	plain []string
+	Tree *tree.Tree
+	// Included are the files whose contents replace references to them.
+	Included map[string]expand.Included
+	// Base is the directory where the document's relative paths start.
+	Base string
+	// Plain are the paths of plain-text secrets.
+	Plain []string
 	// keepsPaths is set if relative paths start at the directory of the changed entry.
 	keepsPaths bool
 	// extending is the agent being written if it extends another: null keeps a field that a patch
@@ -33,14 +33,15 @@ type documentWriter struct {
 	extending *yamltree.Node
 }
 
-func (w *documentWriter) writeSection(name string, section *yamltree.Node) error {
+// WriteSection writes the value of a top-level key.
+func (w *Writer) WriteSection(name string, section *yamltree.Node) error {
 	if section.Kind != yamltree.Mapping {
-		return w.writeNode(section)
+		return w.WriteNode(section)
 	}
 	w.WriteByte('{')
 	for id, entry := range section.Pairs {
 		w.WriteName(id.Text)
-		if err := w.writeEntry(name, entry); err != nil {
+		if err := w.WriteEntry(name, entry); err != nil {
 			return err
 		}
 	}
@@ -48,10 +49,10 @@ func (w *documentWriter) writeSection(name string, section *yamltree.Node) error
 	return nil
 }
 
-// writePatches writes a file's patches unchanged.
-func (w *documentWriter) writePatches() error {
+// WritePatches writes a file's patches unchanged.
+func (w *Writer) WritePatches() error {
 	w.keepsPaths = true
-	_, patches := w.tree.Documents[0].Root.FindField(keys.Patches)
+	_, patches := w.Tree.Documents[0].Root.FindField(keys.Patches)
 	w.WriteName(keys.Patches)
 	w.WriteByte('{')
 	for key, value := range patches.Pairs {
@@ -59,7 +60,7 @@ func (w *documentWriter) writePatches() error {
 			continue
 		}
 		w.WriteName(key.Text)
-		if err := w.writeNode(value); err != nil {
+		if err := w.WriteNode(value); err != nil {
 			return err
 		}
 	}
@@ -67,8 +68,8 @@ func (w *documentWriter) writePatches() error {
 	return nil
 }
 
-// writeEntry writes an entry of a section.
-func (w *documentWriter) writeEntry(section string, entry *yamltree.Node) error {
+// WriteEntry writes an entry of a section.
+func (w *Writer) WriteEntry(section string, entry *yamltree.Node) error {
 	if slices.Contains(keys.Placed, section) {
 		return w.writePlaced(entry)
 	}
@@ -76,23 +77,23 @@ func (w *documentWriter) writeEntry(section string, entry *yamltree.Node) error 
 		w.extending = entry
 		defer func() { w.extending = nil }()
 	}
-	return w.writeNode(entry)
+	return w.WriteNode(entry)
 }
 
 // writePlaced writes an entry that becomes a component. Its paths start at its own directory, which
 // the entry then names.
-func (w *documentWriter) writePlaced(entry *yamltree.Node) error {
-	dir := w.tree.DirOf(entry)
-	if dir == w.base || entry.Kind != yamltree.Mapping || len(entry.Children) == 0 {
-		return w.writeNode(entry)
+func (w *Writer) writePlaced(entry *yamltree.Node) error {
+	dir := w.Tree.DirOf(entry)
+	if dir == w.Base || entry.Kind != yamltree.Mapping || len(entry.Children) == 0 {
+		return w.WriteNode(entry)
 	}
 	named, err := w.rebase(dir, ".")
 	if err != nil {
 		return err
 	}
-	base := w.base
-	w.base = dir
-	defer func() { w.base = base }()
+	base := w.Base
+	w.Base = dir
+	defer func() { w.Base = base }()
 	w.WriteByte('{')
 	w.WriteName(keys.Dir)
 	w.WriteText(named)
@@ -103,9 +104,10 @@ func (w *documentWriter) writePlaced(entry *yamltree.Node) error {
 	return nil
 }
 
-func (w *documentWriter) writeNode(n *yamltree.Node) error {
-	if known := w.tree.Noted.Find(n); known.Plain != "" || known.PlainURL != "" {
-		w.plain = append(w.plain, cmp.Or(known.Plain, known.PlainURL))
+// WriteNode writes a value.
+func (w *Writer) WriteNode(n *yamltree.Node) error {
+	if known := w.Tree.Noted.Find(n); known.Plain != "" || known.PlainURL != "" {
+		w.Plain = append(w.Plain, cmp.Or(known.Plain, known.PlainURL))
 	}
 	switch n.Kind {
 	case yamltree.Mapping:
@@ -120,7 +122,7 @@ func (w *documentWriter) writeNode(n *yamltree.Node) error {
 			if i > 0 {
 				w.WriteByte(',')
 			}
-			if err := w.writeNode(child); err != nil {
+			if err := w.WriteNode(child); err != nil {
 				return err
 			}
 		}
@@ -145,7 +147,7 @@ func (w *documentWriter) writeNode(n *yamltree.Node) error {
 	return nil
 }
 
-func (w *documentWriter) writeFields(n *yamltree.Node) error {
+func (w *Writer) writeFields(n *yamltree.Node) error {
 	w.WriteByte('{')
 	if err := w.writePairs(n); err != nil {
 		return err
@@ -154,10 +156,10 @@ func (w *documentWriter) writeFields(n *yamltree.Node) error {
 	return nil
 }
 
-func (w *documentWriter) writePairs(n *yamltree.Node) error {
+func (w *Writer) writePairs(n *yamltree.Node) error {
 	for key, value := range n.Pairs {
 		w.WriteName(key.Text)
-		if err := w.writeNode(value); err != nil {
+		if err := w.WriteNode(value); err != nil {
 			return err
 		}
 	}
@@ -170,11 +172,11 @@ func (w *documentWriter) writePairs(n *yamltree.Node) error {
 
 // clearedFields returns the fields to write as null. An allow list is not one of them: null would
 // allow no tools. It is inherited, unless the agent has another one.
-func (w *documentWriter) clearedFields(n *yamltree.Node) (names []string) {
+func (w *Writer) clearedFields(n *yamltree.Node) (names []string) {
 	if w.extending == nil {
 		return nil
 	}
-	for name := range w.tree.Origins.Cleared[n] {
+	for name := range w.Tree.Origins.Cleared[n] {
 		if n != w.extending || !keys.IsNamesField(name) || !strings.HasPrefix(name, "allowed_") {
 			names = append(names, name)
 		}
@@ -184,12 +186,12 @@ func (w *documentWriter) clearedFields(n *yamltree.Node) (names []string) {
 }
 
 // promptOf returns the content of the file that a prompt names.
-func (w *documentWriter) promptOf(n *yamltree.Node) (content string, ok bool) {
+func (w *Writer) promptOf(n *yamltree.Node) (content string, ok bool) {
 	_, name := n.FindField("file")
 	if name == nil || len(n.Children) != 2 {
 		return "", false
 	}
-	prompt := w.tree.Noted.Find(name).Prompt
+	prompt := w.Tree.Noted.Find(name).Prompt
 	if prompt == nil {
 		return "", false
 	}
@@ -197,9 +199,9 @@ func (w *documentWriter) promptOf(n *yamltree.Node) (content string, ok bool) {
 }
 
 // textOf returns a file's text in its document form.
-func (w *documentWriter) textOf(n *yamltree.Node) (string, error) {
-	dir := w.tree.DirOf(n)
-	text, noted := n.Text, w.tree.Noted.Find(n)
+func (w *Writer) textOf(n *yamltree.Node) (string, error) {
+	dir := w.Tree.DirOf(n)
+	text, noted := n.Text, w.Tree.Noted.Find(n)
 	if noted.IsPath && !strings.HasPrefix(text, "${") {
 		return w.rebase(dir, text)
 	}
@@ -225,7 +227,7 @@ func (w *documentWriter) textOf(n *yamltree.Node) (string, error) {
 			out.WriteString(mark + rebased + "}")
 			continue
 		}
-		read, ok := w.included[expand.RelativeTo(dir, path)]
+		read, ok := w.Included[expand.RelativeTo(dir, path)]
 		if !ok || read.Err != nil {
 			return "", fmt.Errorf("write document: the file %s was not read", path)
 		}
@@ -235,11 +237,11 @@ func (w *documentWriter) textOf(n *yamltree.Node) (string, error) {
 }
 
 // rebase converts a path relative to a directory into one relative to the base.
-func (w *documentWriter) rebase(dir, path string) (string, error) {
-	if path == "" || dir == w.base || w.keepsPaths || filepath.IsAbs(path) {
+func (w *Writer) rebase(dir, path string) (string, error) {
+	if path == "" || dir == w.Base || w.keepsPaths || filepath.IsAbs(path) {
 		return path, nil
 	}
-	rebased, err := filepath.Rel(w.base, filepath.Join(dir, path))
+	rebased, err := filepath.Rel(w.Base, filepath.Join(dir, path))
 	if err != nil {
 		return "", fmt.Errorf("write document: %w", err)
 	}
