@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/agentruntime/agentruntime/config/internal/secret"
+	"github.com/agentruntime/agentruntime/config/internal/tree"
 	"github.com/agentruntime/agentruntime/diag"
 )
 
@@ -17,8 +18,8 @@ type ignoredLine struct {
 
 // applyIgnores splits a list into shown and suppressed diagnostics, and returns the comments that
 // suppress any. Errors are always shown.
-func (f *File) applyIgnores(list diag.List) (shown diag.List, suppressed []diag.Suppressed, used map[ignoredLine]bool) {
-	reasons := f.ignoredLines()
+func applyIgnores(t *tree.Tree, list diag.List) (shown diag.List, suppressed []diag.Suppressed, used map[ignoredLine]bool) {
+	reasons := ignoredLines(t)
 	if len(reasons) == 0 {
 		return list, nil, nil
 	}
@@ -31,15 +32,15 @@ func (f *File) applyIgnores(list diag.List) (shown diag.List, suppressed []diag.
 			continue
 		}
 		used[at] = true
-		suppressed = append(suppressed, diag.Suppressed{Diagnostic: d, Reason: secret.MaskCredentials(f.Redact(reason))})
+		suppressed = append(suppressed, diag.Suppressed{Diagnostic: d, Reason: secret.MaskCredentials(t.Redactor.Redact(reason))})
 	}
 	return shown, suppressed, used
 }
 
 // ignoredLines returns the lines suppressed by comments, with the reasons.
-func (f *File) ignoredLines() map[ignoredLine]string {
+func ignoredLines(t *tree.Tree) map[ignoredLine]string {
 	var reasons map[ignoredLine]string
-	for _, doc := range f.tree.Documents {
+	for _, doc := range t.Documents {
 		for _, c := range doc.Ignores() {
 			for _, code := range c.Codes {
 				if reasons == nil {
@@ -54,18 +55,18 @@ func (f *File) ignoredLines() map[ignoredLine]string {
 	return reasons
 }
 
-// checkIgnores returns the mistakes in the comments of the files. A comment is
-// reported as unused only if everything was checked, and only for codes that do not
-// depend on the machine.
-func (f *File) checkIgnores(list diag.List, used map[ignoredLine]bool) diag.List {
-	complete := !f.Partial && !list.HasErrors()
+// checkIgnores returns the mistakes in the comments of the files. isComplete reports whether all files
+// were read. A comment is reported as unused only if everything was checked, and only for codes that
+// do not depend on the machine.
+func checkIgnores(t *tree.Tree, list diag.List, used map[ignoredLine]bool, isComplete bool) diag.List {
+	isComplete = isComplete && !list.HasErrors()
 	unknownTools := slices.ContainsFunc(list, func(d diag.Diagnostic) bool { return d.Code == diag.NoCatalog })
 	isError := make(map[ignoredLine]bool)
 	for _, d := range list.Errors() {
 		isError[ignoredLine{d.File, d.Line, d.Code}] = true
 	}
 	var found diag.List
-	for _, doc := range f.tree.Documents {
+	for _, doc := range t.Documents {
 		for _, c := range doc.Ignores() {
 			c.Faults = slices.Clip(c.Faults)
 			for _, code := range c.Codes {
@@ -74,7 +75,7 @@ func (f *File) checkIgnores(list diag.List, used map[ignoredLine]bool) diag.List
 				case used[at] || ofTheMachine(code, unknownTools):
 				case isError[at]:
 					c.AddFault(fmt.Sprintf("%s is an error here; only warnings and infos can be ignored", code), "fix the error and remove the comment")
-				case complete:
+				case isComplete:
 					c.AddFault(fmt.Sprintf("no %s diagnostic to ignore on %s", code, c.DescribeLine()), "remove the comment, or put it on the line of the diagnostic or alone on the one before")
 				}
 			}

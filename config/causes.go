@@ -1,0 +1,96 @@
+package config
+
+import (
+	"github.com/agentruntime/agentruntime/config/internal/keys"
+	"github.com/agentruntime/agentruntime/config/internal/tree"
+	"github.com/agentruntime/agentruntime/diag"
+)
+
+// causes are the places of loading findings that later findings may follow from.
+type causes struct {
+	// at are the places themselves, and below those with a faulty value.
+	at, below map[string]bool
+	// inside are the fields that contain such a place, and component entries with an unset
+	// variable.
+	inside map[string]bool
+	// meant are the fields that are present under a misspelled name.
+	meant map[string]bool
+	consequences
+}
+
+// newCauses returns the causes among the findings of loading a tree.
+func newCauses(load diag.List, t *tree.Tree) *causes {
+	c := &causes{at: map[string]bool{}, below: map[string]bool{}, inside: map[string]bool{}, meant: t.Meant, consequences: newConsequences()}
+	for i := range load {
+		d := &load[i]
+		unset := d.Code == diag.UnsetVariable
+		if d.Path == "" || d.Severity != diag.Error && !unset {
+			continue
+		}
+		c.at[d.Path] = true
+		if !d.Code.MarksKey() {
+			c.below[d.Path] = true
+		}
+		c.addEnclosingFields(d.Path, unset)
+		c.addFinding(d)
+	}
+	c.addMissingRegistries(t.Root)
+	return c
+}
+
+// addFaulty records a faulty value.
+func (c *causes) addFaulty(path string) { c.below[path] = true }
+
+// addEnclosingFields records the fields around a place. A field belongs to an entry of a
+// registry, or directly to the defaults or settings.
+func (c *causes) addEnclosingFields(path string, unset bool) {
+	segments, ok := diag.ParsePath(path)
+	if !ok {
+		return
+	}
+	from := 3
+	switch {
+	case segments[0].Key == "defaults", keys.SettingNamed(segments[0].Key) != nil:
+		from = 2
+	case unset && (segments[0].Key == "providers" || segments[0].Key == "tools" || segments[0].Key == "plugins"):
+		from = 2 // creating a component from an empty value may fail entirely
+	}
+	for n := from; n < len(segments); n++ {
+		c.inside[joinPath(segments[:n])] = true
+	}
+}
+
+func joinPath(segments []diag.Segment) string {
+	path := ""
+	for _, s := range segments {
+		if s.IsIndex {
+			path = diag.Index(path, s.Index)
+		} else {
+			path = diag.Key(path, s.Key)
+		}
+	}
+	return path
+}
+
+// coversFinding reports whether a building diagnostic repeats or follows from a loading diagnostic.
+func (c *causes) coversFinding(d diag.Diagnostic) bool {
+	if d.Path == "" {
+		return false
+	}
+	if c.isConsequence(d) || c.at[d.Path] || c.inside[d.Path] || c.meant[d.Path] && d.Code == diag.MissingField {
+		return true
+	}
+	if len(c.below) == 0 {
+		return false
+	}
+	segments, ok := diag.ParsePath(d.Path)
+	if !ok {
+		return false
+	}
+	for n := 1; n < len(segments); n++ {
+		if c.below[joinPath(segments[:n])] {
+			return true
+		}
+	}
+	return false
+}
