@@ -3,6 +3,7 @@ package config
 import (
 	"slices"
 
+	"github.com/agentruntime/agentruntime/config/internal/findings"
 	"github.com/agentruntime/agentruntime/diag"
 )
 
@@ -13,7 +14,7 @@ func (f *File) Complete(load, build diag.List) diag.List {
 	if f.isEdited() {
 		return f.completeEdited(build)
 	}
-	shown, _, _ := applyIgnores(&f.tree, f.mergeFindings(load, build))
+	shown, _, _ := findings.ApplyIgnores(&f.tree, f.mergeFindings(load, build))
 	return shown
 }
 
@@ -21,8 +22,8 @@ func (f *File) Complete(load, build diag.List) diag.List {
 // suppressed diagnostics, and reports comments that are wrong or suppress nothing.
 func (f *File) CompleteAll(load, build diag.List) (diag.List, []diag.Suppressed) {
 	all := f.mergeFindings(load, build)
-	shown, suppressed, used := applyIgnores(&f.tree, all)
-	wrong := checkIgnores(&f.tree, all, used, !f.Partial)
+	shown, suppressed, used := findings.ApplyIgnores(&f.tree, all)
+	wrong := findings.CheckIgnores(&f.tree, all, used, !f.Partial)
 	if len(wrong) > 0 {
 		f.tree.Redactor.RedactDiagnostics(wrong)
 		shown = append(shown, wrong...)
@@ -33,13 +34,13 @@ func (f *File) CompleteAll(load, build diag.List) (diag.List, []diag.Suppressed)
 
 // mergeFindings is Complete without handling comments.
 func (f *File) mergeFindings(load, build diag.List) diag.List {
-	causes := newCauses(load, &f.tree)
+	causes := findings.NewCauses(load, &f.tree)
 	for id := range f.unextended {
-		causes.addFaulty(diag.Key("agents", id)) // its inheritance is unknown
+		causes.AddFaulty(diag.Key("agents", id)) // its inheritance is unknown
 	}
 	list := slices.Clone(load)
 	for _, d := range build {
-		if !f.Partial && !causes.coversFinding(d) {
+		if !f.Partial && !causes.Covers(d) {
 			list = append(list, d)
 		}
 	}
@@ -49,7 +50,7 @@ func (f *File) mergeFindings(load, build diag.List) diag.List {
 	f.nameGroups(list)
 	f.tree.NameCharacters(list)
 	f.tree.Redactor.RedactDiagnostics(list)
-	list = onePerPlace(list.Dedup())
+	list = findings.OnePerPlace(list.Dedup())
 	list.Sort(f.tree.FileNames())
 	return list
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/agentruntime/agentruntime/config/internal/expand"
+	"github.com/agentruntime/agentruntime/config/internal/findings"
 	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/overlay"
 	"github.com/agentruntime/agentruntime/config/internal/tree"
@@ -121,7 +122,7 @@ func (l *loader) parse(sources []Source) (*File, diag.List) {
 	f.tree.Redactor.SortValues()
 	f.tree.NameCharacters(list)
 	f.tree.Redactor.RedactDiagnostics(list)
-	list = onePerPlace(dropConsequent(list))
+	list = findings.OnePerPlace(findings.DropConsequent(list))
 	list.Sort(f.tree.FileNames())
 	return f, list
 }

@@ -1,4 +1,6 @@
-package config
+// Package findings decides which diagnostics of a configuration are shown. It drops repetitions,
+// consequences of other diagnostics, and diagnostics that comments suppress.
+package findings
 
 import (
 	"github.com/agentruntime/agentruntime/config/internal/keys"
@@ -6,8 +8,8 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 )
 
-// causes are the places of loading findings that later findings may follow from.
-type causes struct {
+// Causes are the places of loading findings that later findings may follow from.
+type Causes struct {
 	// at are the places themselves, and below those with a faulty value.
 	at, below map[string]bool
 	// inside are the fields that contain such a place, and component entries with an unset
@@ -18,9 +20,9 @@ type causes struct {
 	consequences
 }
 
-// newCauses returns the causes among the findings of loading a tree.
-func newCauses(load diag.List, t *tree.Tree) *causes {
-	c := &causes{at: map[string]bool{}, below: map[string]bool{}, inside: map[string]bool{}, meant: t.Meant, consequences: newConsequences()}
+// NewCauses returns the causes among the findings of loading a tree.
+func NewCauses(load diag.List, t *tree.Tree) *Causes {
+	c := &Causes{at: map[string]bool{}, below: map[string]bool{}, inside: map[string]bool{}, meant: t.Meant, consequences: newConsequences()}
 	for i := range load {
 		d := &load[i]
 		unset := d.Code == diag.UnsetVariable
@@ -38,12 +40,12 @@ func newCauses(load diag.List, t *tree.Tree) *causes {
 	return c
 }
 
-// addFaulty records a faulty value.
-func (c *causes) addFaulty(path string) { c.below[path] = true }
+// AddFaulty records a faulty value.
+func (c *Causes) AddFaulty(path string) { c.below[path] = true }
 
 // addEnclosingFields records the fields around a place. A field belongs to an entry of a
 // registry, or directly to the defaults or settings.
-func (c *causes) addEnclosingFields(path string, unset bool) {
+func (c *Causes) addEnclosingFields(path string, unset bool) {
 	segments, ok := diag.ParsePath(path)
 	if !ok {
 		return
@@ -72,8 +74,8 @@ func joinPath(segments []diag.Segment) string {
 	return path
 }
 
-// coversFinding reports whether a building diagnostic repeats or follows from a loading diagnostic.
-func (c *causes) coversFinding(d diag.Diagnostic) bool {
+// Covers reports whether a building diagnostic repeats or follows from a loading diagnostic.
+func (c *Causes) Covers(d diag.Diagnostic) bool {
 	if d.Path == "" {
 		return false
 	}

@@ -1,4 +1,4 @@
-package config
+package findings
 
 import (
 	"fmt"
@@ -9,23 +9,23 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 )
 
-// An ignoredLine is a suppression by a comment: one code on one line of a file.
-type ignoredLine struct {
+// An IgnoredLine is a suppression by a comment: one code on one line of a file.
+type IgnoredLine struct {
 	file string
 	line int
 	code diag.Code
 }
 
-// applyIgnores splits a list into shown and suppressed diagnostics, and returns the comments that
+// ApplyIgnores splits a list into shown and suppressed diagnostics, and returns the comments that
 // suppress any. Errors are always shown.
-func applyIgnores(t *tree.Tree, list diag.List) (shown diag.List, suppressed []diag.Suppressed, used map[ignoredLine]bool) {
+func ApplyIgnores(t *tree.Tree, list diag.List) (shown diag.List, suppressed []diag.Suppressed, used map[IgnoredLine]bool) {
 	reasons := ignoredLines(t)
 	if len(reasons) == 0 {
 		return list, nil, nil
 	}
-	used = make(map[ignoredLine]bool)
+	used = make(map[IgnoredLine]bool)
 	for _, d := range list {
-		at := ignoredLine{d.File, d.Line, d.Code}
+		at := IgnoredLine{d.File, d.Line, d.Code}
 		reason, ignored := reasons[at]
 		if !ignored || d.Severity != diag.Warning && d.Severity != diag.Note {
 			shown = append(shown, d)
@@ -38,15 +38,15 @@ func applyIgnores(t *tree.Tree, list diag.List) (shown diag.List, suppressed []d
 }
 
 // ignoredLines returns the lines suppressed by comments, with the reasons.
-func ignoredLines(t *tree.Tree) map[ignoredLine]string {
-	var reasons map[ignoredLine]string
+func ignoredLines(t *tree.Tree) map[IgnoredLine]string {
+	var reasons map[IgnoredLine]string
 	for _, doc := range t.Documents {
 		for _, c := range doc.Ignores() {
 			for _, code := range c.Codes {
 				if reasons == nil {
-					reasons = map[ignoredLine]string{}
+					reasons = map[IgnoredLine]string{}
 				}
-				if at := (ignoredLine{doc.Name, c.Line, code}); c.Line > 0 && reasons[at] == "" {
+				if at := (IgnoredLine{doc.Name, c.Line, code}); c.Line > 0 && reasons[at] == "" {
 					reasons[at] = c.Reason
 				}
 			}
@@ -55,22 +55,22 @@ func ignoredLines(t *tree.Tree) map[ignoredLine]string {
 	return reasons
 }
 
-// checkIgnores returns the mistakes in the comments of the files. isComplete reports whether all files
+// CheckIgnores returns the mistakes in the comments of the files. isComplete reports whether all files
 // were read. A comment is reported as unused only if everything was checked, and only for codes that
 // do not depend on the machine.
-func checkIgnores(t *tree.Tree, list diag.List, used map[ignoredLine]bool, isComplete bool) diag.List {
+func CheckIgnores(t *tree.Tree, list diag.List, used map[IgnoredLine]bool, isComplete bool) diag.List {
 	isComplete = isComplete && !list.HasErrors()
 	unknownTools := slices.ContainsFunc(list, func(d diag.Diagnostic) bool { return d.Code == diag.NoCatalog })
-	isError := make(map[ignoredLine]bool)
+	isError := make(map[IgnoredLine]bool)
 	for _, d := range list.Errors() {
-		isError[ignoredLine{d.File, d.Line, d.Code}] = true
+		isError[IgnoredLine{d.File, d.Line, d.Code}] = true
 	}
 	var found diag.List
 	for _, doc := range t.Documents {
 		for _, c := range doc.Ignores() {
 			c.Faults = slices.Clip(c.Faults)
 			for _, code := range c.Codes {
-				at := ignoredLine{doc.Name, c.Line, code}
+				at := IgnoredLine{doc.Name, c.Line, code}
 				switch {
 				case used[at] || ofTheMachine(code, unknownTools):
 				case isError[at]:

@@ -1,4 +1,4 @@
-package config
+package findings
 
 import (
 	"slices"
@@ -6,9 +6,9 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 )
 
-// onePerPlace drops diagnostics that repeat another one at the same file position under a different
+// OnePerPlace drops diagnostics that repeat another one at the same file position under a different
 // path: a mistake in an anchored value is one mistake, however often the anchor is used.
-func onePerPlace(list diag.List) diag.List {
+func OnePerPlace(list diag.List) diag.List {
 	type key struct {
 		code    diag.Code
 		message string
@@ -34,9 +34,9 @@ func onePerPlace(list diag.List) diag.List {
 	return out
 }
 
-// dropConsequent removes the other diagnostics of values that are invalid YAML, such as one with an
+// DropConsequent removes the other diagnostics of values that are invalid YAML, such as one with an
 // unsupported tag, whose type is unknown.
-func dropConsequent(list diag.List) diag.List {
+func DropConsequent(list diag.List) diag.List {
 	unreadable := map[diag.Span]bool{}
 	for _, d := range list {
 		if d.Code == diag.InvalidYAML {
