@@ -126,7 +126,7 @@ func apply(cmd *cobra.Command, p *program, c *changeFlags, files []string) error
 	if err != nil {
 		return err
 	}
-	return p.publishDocument(cmd, c, document, show)
+	return publishDocument(&p.Streams, cmd, c, document, show)
 }
 
 // applyOverlay publishes the overlay of a tenant.
@@ -135,7 +135,7 @@ func applyOverlay(cmd *cobra.Command, p *program, c *changeFlags, file string) e
 	if err != nil {
 		return err
 	}
-	return p.publishDocument(cmd, c, document, show)
+	return publishDocument(&p.Streams, cmd, c, document, show)
 }
 
 // findingsPrinter writes the diagnostics of a rejected document.
@@ -147,7 +147,7 @@ func (p *program) overlayOf(file string) ([]byte, findingsPrinter, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
 		p.PrintErrorf("%v", err)
-		return nil, nil, exit{exitUsage}
+		return nil, nil, exit(exitUsage)
 	}
 	document, found := config.EncodeTenantOverlay(config.Source{Name: file, Data: data})
 	report := &diag.Report{Diagnostics: found, Source: func(string) []byte { return data }, Color: terminal.Colored(p.Err)}
@@ -157,7 +157,7 @@ func (p *program) overlayOf(file string) ([]byte, findingsPrinter, error) {
 		}
 	}
 	if found.HasErrors() {
-		return nil, nil, exit{exitUsage}
+		return nil, nil, exit(exitUsage)
 	}
 	return document, func(found diag.List) error {
 		var b strings.Builder
@@ -170,14 +170,14 @@ func (p *program) overlayOf(file string) ([]byte, findingsPrinter, error) {
 }
 
 // publishDocument replaces the current document. If the server rejects it, show writes the reason.
-func (p *program) publishDocument(cmd *cobra.Command, c *changeFlags, document []byte, show findingsPrinter) error {
-	return p.configs(&c.serverFlags).call(cmd, func(ctx context.Context, out *output, at *admin.Client) error {
+func publishDocument(s *terminal.Streams, cmd *cobra.Command, c *changeFlags, document []byte, show func(diag.List) error) error {
+	return c.callAdmin(s, cmd, func(ctx context.Context, out *output, at *admin.Client) error {
 		change, err := c.change(ctx, at)
 		if err != nil {
 			return err
 		}
-		change.Progress = showProvenOverlays(p.Err)
-		err = out.publishChange(change, func() (*admin.Published, error) { return at.Publish(ctx, document, change) })
+		change.Progress = showProvenOverlays(s.Err)
+		err = publishChange(out, change, func() (*admin.Published, error) { return at.Publish(ctx, document, change) })
 		if rejected, ok := errors.AsType[*native.Error](err); ok && rejected.Details.Findings.HasErrors() {
 			if err := show(rejected.Details.Findings); err != nil {
 				return err
@@ -190,10 +190,10 @@ func (p *program) publishDocument(cmd *cobra.Command, c *changeFlags, document [
 
 // publishChange publishes a change and shows the result. If the server rejects the effect of the
 // change, publishChange shows it with a dry run, and returns the error of the server.
-func (o *output) publishChange(change *admin.Change, publish func() (*admin.Published, error)) error {
+func publishChange(out *output, change *admin.Change, publish func() (*admin.Published, error)) error {
 	done, err := publish()
 	if err == nil {
-		return o.showPublished(done)
+		return showPublished(out, done)
 	}
 	if rejected, ok := errors.AsType[*native.Error](err); !ok || change.FailOn == "" || rejected.Code != change.FailOn {
 		return err
@@ -206,7 +206,7 @@ func (o *output) publishChange(change *admin.Change, publish func() (*admin.Publ
 	if failed != nil { // the server rejects the change for another reason now
 		return err
 	}
-	if failed := o.showPublished(done); failed != nil {
+	if failed := showPublished(out, done); failed != nil {
 		return failed
 	}
 	return err
@@ -227,7 +227,7 @@ func (p *program) refuseWidening(ctx context.Context, files []string) error {
 	_, list, err := l.check(ctx)
 	if err == nil && list.HasErrors() {
 		if err = l.refuse(list, p.Err); err == nil {
-			err = exit{exitUsage}
+			err = exit(exitUsage)
 		}
 	}
 	return err
@@ -246,14 +246,14 @@ func (p *program) documentOf(ctx context.Context, files []string) ([]byte, findi
 			err = l.refuse(list, p.Err)
 		}
 		if err == nil {
-			err = exit{exitUsage}
+			err = exit(exitUsage)
 		}
 		return nil, nil, err
 	}
 	document, err := l.file.Document()
 	if err != nil {
 		p.PrintErrorf("%v", err)
-		return nil, nil, exit{exitUsage}
+		return nil, nil, exit(exitUsage)
 	}
 	return document, func(found diag.List) error {
 		found = slices.Clone(found)
@@ -284,15 +284,15 @@ func showProvenOverlays(to io.Writer) func(done, total int) {
 }
 
 // showPublished shows the result of a change.
-func (o *output) showPublished(out *admin.Published) error {
+func showPublished(out *output, done *admin.Published) error {
 	text := ""
-	for i := range out.Findings {
-		text += findingLine(&out.Findings[i])
+	for i := range done.Findings {
+		text += findingLine(&done.Findings[i])
 	}
-	if out.Diff != nil {
-		text += diffReport{out.Diff}.text()
+	if done.Diff != nil {
+		text += diffReport{done.Diff}.text()
 	}
-	if proof := out.Tenants; proof != nil {
+	if proof := done.Tenants; proof != nil {
 		text += fmt.Sprintf("%s proved, %d broken\n", terminal.Count(proof.Checked, "overlay of a tenant", "overlays of tenants"), len(proof.Broken))
 		for i := range proof.Broken {
 			text += describeBroken(&proof.Broken[i])
@@ -302,14 +302,14 @@ func (o *output) showPublished(out *admin.Published) error {
 		}
 	}
 	switch {
-	case out.DryRun:
+	case done.DryRun:
 		text += "dry run: nothing is published\n"
-	case out.Unchanged:
-		text += fmt.Sprintf("revision %d (%.12s) is already current\n", out.Number, terminal.OneLine(out.Hash))
+	case done.Unchanged:
+		text += fmt.Sprintf("revision %d (%.12s) is already current\n", done.Number, terminal.OneLine(done.Hash))
 	default:
-		text += fmt.Sprintf("published: revision %d (%.12s)\n", out.Number, terminal.OneLine(out.Hash))
+		text += fmt.Sprintf("published: revision %d (%.12s)\n", done.Number, terminal.OneLine(done.Hash))
 	}
-	return o.show(out, text)
+	return out.show(done, text)
 }
 
 // describeBroken returns why the overlay of a tenant does not resolve.

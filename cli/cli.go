@@ -44,11 +44,11 @@ func (p *program) with(s terminal.Streams) *program {
 	return &other
 }
 
-// exit ends a command with a code after all output has been written.
-type exit struct{ code int }
+// exit ends a command with this code after all output has been written.
+type exit int
 
 // Error names the code.
-func (e exit) Error() string { return fmt.Sprintf("exit code %d", e.code) }
+func (e exit) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
 // run runs a command line and returns its exit code. It escapes all output. A wrong command line or
 // an unreadable file returns exitUsage, and output that cannot be written exitFailed.
@@ -86,7 +86,7 @@ func (p *program) execute(ctx context.Context, args []string) int {
 		return exitOK
 	}
 	if e, ok := errors.AsType[exit](err); ok {
-		return e.code
+		return int(e)
 	}
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		p.PrintErrorf("canceled")
@@ -125,7 +125,7 @@ that a store keeps, so that they outlive the process.`,
 	root.AddCommand(
 		newValidate(p), newExplain(p), newDiff(p), newEval(p), newRun(p), newChat(p),
 		newServe(p), newMCP(p), newProvider(p), newLogin(p), newLogout(p), newKeys(p), newMigrate(p), newSessions(p), newTurns(p), newEvents(p),
-		newApply(p), newRevisions(p), newTenants(p), newWorkflows(p),
+		newApply(p), newRevisions(&p.Streams), newTenants(&p.Streams), newWorkflows(&p.Streams),
 		newDoctor(p), newModels(p), newSchema(p), newInit(p), newMan(p), newVersion(p),
 	)
 	arrangeHelp(root)

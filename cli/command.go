@@ -81,7 +81,7 @@ func newOwnCommand(p *program, c *Command) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			err := c.Run(ctx, &Invocation{Args: args, In: p.In, Out: p.Out, Err: p.Err, program: p})
-			return p.fail(ctx, unredacted, err)
+			return fail(ctx, &p.Streams, unredacted, err)
 		},
 	}
 	if c.Flags != nil {

@@ -107,7 +107,7 @@ func diff(cmd *cobra.Command, p *program, before, after []string, o *diffOptions
 		return err
 	}
 	redact := func(text string) string { return newFile.Redact(oldFile.Redact(text)) }
-	return o.show(p.output(cmd, redact), diffReport{report})
+	return o.show(newOutput(&p.Streams, cmd, redact), diffReport{report})
 }
 
 // diffWithServer compares files with a server's configuration.
@@ -120,7 +120,7 @@ func diffWithServer(cmd *cobra.Command, p *program, files []string, o *diffOptio
 	if err != nil {
 		return err
 	}
-	return p.configs(&o.serverFlags).call(cmd, func(ctx context.Context, out *output, c *admin.Client) error {
+	return o.callAdmin(&p.Streams, cmd, func(ctx context.Context, out *output, c *admin.Client) error {
 		proof, err := c.Compare(ctx, document)
 		if err != nil {
 			return err
@@ -131,7 +131,7 @@ func diffWithServer(cmd *cobra.Command, p *program, files []string, o *diffOptio
 		if err := show(proof.Findings); err != nil {
 			return err
 		}
-		return exit{exitUsage}
+		return exit(exitUsage)
 	})
 }
 
@@ -141,7 +141,7 @@ func (o *diffOptions) show(out *output, report diffReport) error {
 		return err
 	}
 	if o.exitCode && report.differs() || o.failOn.value == "widened" && report.Widened || o.failOn.value == "lost" && report.Lost {
-		return exit{exitFailed}
+		return exit(exitFailed)
 	}
 	return nil
 }
@@ -165,7 +165,7 @@ func (p *program) resolved(ctx context.Context, files []string, base *registry.R
 		if err := l.refuse(list, p.Err); err != nil {
 			return nil, nil, err
 		}
-		return nil, nil, exit{exitUsage}
+		return nil, nil, exit(exitUsage)
 	}
 	return rev, l.file, nil
 }

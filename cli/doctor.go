@@ -111,7 +111,7 @@ func doctor(ctx context.Context, cmd *cobra.Command, p *program, address string,
 	if err != nil {
 		return err
 	}
-	return showExamination(p.output(cmd, unredacted), found)
+	return showExamination(newOutput(&p.Streams, cmd, unredacted), found)
 }
 
 // endpoint returns the endpoint that the flags describe.
@@ -201,5 +201,5 @@ func showExamination(out *output, found *backend.Examination) error {
 	if err := out.show(found, text.String()); err != nil || found.Count(backend.OutcomeError) == 0 {
 		return err
 	}
-	return exit{exitFailed}
+	return exit(exitFailed)
 }

@@ -53,7 +53,7 @@ func checkToolServer(ctx context.Context, cmd *cobra.Command, p *program, files 
 	for i := range found.Checks {
 		found.Checks[i].Seen = l.file.Redact(found.Checks[i].Seen)
 	}
-	return showExamination(p.output(cmd, unredacted), found)
+	return showExamination(newOutput(&p.Streams, cmd, unredacted), found)
 }
 
 // checkLogin checks the login of a tenant or subject and lists the tools with it. It may read the

@@ -47,7 +47,7 @@ func checkProvider(ctx context.Context, cmd *cobra.Command, p *program, files []
 		if err := l.refuse(faults, p.Err); err != nil {
 			return err
 		}
-		return exit{exitFailed}
+		return exit(exitFailed)
 	case !ok:
 		return usagef(cmd, "no provider %q; %s", o.provider, listKnown(set.Providers.IDs()))
 	}
@@ -70,7 +70,7 @@ func checkProvider(ctx context.Context, cmd *cobra.Command, p *program, files []
 	for i := range found.Checks {
 		found.Checks[i].Seen, found.Checks[i].Want = l.file.Redact(found.Checks[i].Seen), l.file.Redact(found.Checks[i].Want)
 	}
-	return showExamination(p.output(cmd, unredacted), found)
+	return showExamination(newOutput(&p.Streams, cmd, unredacted), found)
 }
 
 // findModel returns the model to call: the named one, or else the provider's first.

@@ -241,7 +241,7 @@ func (p *program) eval(ctx context.Context, names, cases []string, o *evalOption
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case !report.Passed():
-		return exit{exitFailed}
+		return exit(exitFailed)
 	}
 	return nil
 }

@@ -128,7 +128,7 @@ func (p *program) showFindings(suite *evals.Suite, found diag.List) error {
 		return err
 	}
 	if found.HasErrors() {
-		return exit{exitUsage}
+		return exit(exitUsage)
 	}
 	return nil
 }
@@ -152,7 +152,7 @@ func (p *program) buildForEval(ctx context.Context, names []string, suite *evals
 	if err != nil {
 		l.close()
 		if _, shown := errors.AsType[exit](err); shown {
-			err = exit{exitUsage}
+			err = exit(exitUsage)
 		}
 		return nil, nil, err
 	}

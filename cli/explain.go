@@ -115,7 +115,7 @@ func explainAgent(cmd *cobra.Command, p *program, l *loaded, agent string) error
 		return err
 	}
 	e, own := l.about(cmd.Context(), rev, list, agent)
-	x, out := newExplanation(l, agent, e, own), p.output(cmd, l.file.Redact)
+	x, out := newExplanation(l, agent, e, own), newOutput(&p.Streams, cmd, l.file.Redact)
 	if e == nil && out.format != "json" {
 		return failed(l.refuse(own, p.Err))
 	}
@@ -128,7 +128,7 @@ func explainAgent(cmd *cobra.Command, p *program, l *loaded, agent string) error
 
 // explainAtServer shows how an agent resolves at a server.
 func explainAtServer(cmd *cobra.Command, p *program, at *serverFlags, agent string) error {
-	return p.configs(at).call(cmd, func(ctx context.Context, out *output, c *admin.Client) error {
+	return at.callAdmin(&p.Streams, cmd, func(ctx context.Context, out *output, c *admin.Client) error {
 		e, err := c.ExplainAgent(ctx, agent)
 		if err != nil {
 			return err
@@ -143,7 +143,7 @@ func explainTool(cmd *cobra.Command, p *program, l *loaded, agent, tool string, 
 	if err != nil {
 		return err
 	}
-	out := p.output(cmd, l.file.Redact)
+	out := newOutput(&p.Streams, cmd, l.file.Redact)
 	if own.HasErrors() && out.format != "json" {
 		return failed(l.refuse(own, p.Err))
 	}
@@ -153,7 +153,7 @@ func explainTool(cmd *cobra.Command, p *program, l *loaded, agent, tool string, 
 	var a interface{ Text() string } = explain.NewToolAnswer(l.where, e, tool)
 	var end error
 	if call != nil && e.Tool(tool) == nil {
-		end = exit{exitFailed}
+		end = exit(exitFailed)
 	} else if call != nil {
 		a = explain.NewCallAnswer(l.where, e, call)
 	}
@@ -249,7 +249,7 @@ func showExplanation(x *explain.Agent, l *loaded, out *output) error {
 	if err != nil || x.Resolves {
 		return err
 	}
-	return exit{exitFailed}
+	return exit(exitFailed)
 }
 
 // explainWorkflow shows a workflow: its starts and its steps.
@@ -271,7 +271,7 @@ func explainWorkflow(cmd *cobra.Command, p *program, names []string, id string) 
 	}
 	if found == nil {
 		missing := diag.New(diag.InvalidValue, "", "workflow %q is not defined", id).WithNearest(id, ids)
-		return errors.Join(l.refuse(diag.List{missing}, p.Err), exit{exitFailed})
+		return errors.Join(l.refuse(diag.List{missing}, p.Err), exit(exitFailed))
 	}
 	path := diag.Key("workflows", id)
 	own := diag.List{}
@@ -280,14 +280,14 @@ func explainWorkflow(cmd *cobra.Command, p *program, names []string, id string) 
 			own = append(own, d)
 		}
 	}
-	out := p.output(cmd, l.file.Redact)
+	out := newOutput(&p.Streams, cmd, l.file.Redact)
 	if out.format == "mermaid" {
 		err = out.Printf("%s", explain.DrawWorkflow(found, l.file.Redact))
 	} else {
 		err = out.show(explain.NewWorkflow(found, own), found.Explain())
 	}
 	if err == nil && own.HasErrors() {
-		return errors.Join(l.refuse(own, p.Err), exit{exitFailed})
+		return errors.Join(l.refuse(own, p.Err), exit(exitFailed))
 	}
 	return err
 }

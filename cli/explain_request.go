@@ -76,18 +76,18 @@ func explainRequest(cmd *cobra.Command, p *program, l *loaded, agent string, r *
 		return err
 	}
 	if declared == nil || own.HasErrors() {
-		return errors.Join(l.refuse(own, p.Err), exit{exitFailed})
+		return errors.Join(l.refuse(own, p.Err), exit(exitFailed))
 	}
 	turn, grant, err := l.grantTools(rev, declared.Agent, r)
 	if err != nil {
 		p.PrintErrorf("%s", l.file.Redact(err.Error()))
-		return exit{exitFailed}
+		return exit(exitFailed)
 	}
 	e, err := resolve.ExplainEphemeral(ctx, rev, &resolve.Ephemeral{Agent: turn})
 	found := l.file.Complete(e.Diagnostics, diag.FromError(err))
 	x := newExplanation(l, agent, e, found)
 	x.Request = &explain.RequestGrant{Grant: grant, Source: r.ToolSource}
-	return showExplanation(x, l, p.output(cmd, l.file.Redact))
+	return showExplanation(x, l, newOutput(&p.Streams, cmd, l.file.Redact))
 }
 
 // grantTools returns an agent with the model and the tools of a turn.

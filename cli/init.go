@@ -45,7 +45,7 @@ editors to. It overwrites no configuration.`,
 		text := p.starter()
 		if text == nil {
 			p.PrintErrorf("this program has no provider kinds, so it cannot run agents")
-			return exit{exitFailed}
+			return exit(exitFailed)
 		}
 		written, err := writeInit(file, text, p.Command()+schemaSuffix, config.Schema(p.ConfigKinds()))
 		if err != nil {
@@ -53,7 +53,7 @@ editors to. It overwrites no configuration.`,
 		}
 		done := fmt.Sprintf("wrote %s and %s\nnext: %s validate %s\n      %s run %s assistant \"How many words are in this question?\"\n",
 			written[0], written[1], p.Command(), file, p.Command(), file)
-		return p.output(cmd, unredacted).show(map[string][]string{"files": written}, done)
+		return newOutput(&p.Streams, cmd, unredacted).show(map[string][]string{"files": written}, done)
 	}
 	return cmd
 }

@@ -50,7 +50,7 @@ Exit codes: 0 done, 2 usage.`,
 			Key  string `json:"key"`
 			Hash string `json:"hash"`
 		}{id, key, hash}
-		return p.output(cmd, unredacted).show(record, fmt.Sprintf("%s\n- {id: %s, hash: %q}\n", key, id, hash))
+		return newOutput(&p.Streams, cmd, unredacted).show(record, fmt.Sprintf("%s\n- {id: %s, hash: %q}\n", key, id, hash))
 	}
 	return cmd
 }
@@ -96,7 +96,7 @@ func refreshToken(p *program, files []string, client string, scopes []string, en
 	token, err := p.IssueRefreshToken(&l.file.Server, client, scopes, end)
 	if err != nil {
 		p.PrintErrorf("%s", l.file.Redact(err.Error()))
-		return "", exit{exitFailed}
+		return "", exit(exitFailed)
 	}
 	return token, nil
 }

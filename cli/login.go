@@ -93,7 +93,7 @@ func (o *loginOptions) withLogins(ctx context.Context, cmd *cobra.Command, p *pr
 	err = p.withLoginStore(ctx, l, p.StoreDriver(l.file).Open, func(s *service.Service) error {
 		return use(l, bundle, &tools.TenantVariables{Declared: rev.Set().Tenants, Source: s.LoginsOf(o.tenant, o.subject)})
 	})
-	return p.fail(ctx, l.file.Redact, o.adviseServer(p, l, cmd, id, err))
+	return fail(ctx, &p.Streams, l.file.Redact, o.adviseServer(p, l, cmd, id, err))
 }
 
 // openStore is one of a driver's open functions.

@@ -25,7 +25,7 @@ func (o *loginOptions) checkArguments(cmd *cobra.Command, args []string) error {
 
 // logInAtServer has a running server log in and store the tokens. This machine has the browser.
 func (p *program) logInAtServer(cmd *cobra.Command, id string, o *loginOptions) error {
-	return p.configs(&o.at).call(cmd, func(ctx context.Context, out *output, c *admin.Client) error {
+	return o.at.callAdmin(&p.Streams, cmd, func(ctx context.Context, out *output, c *admin.Client) error {
 		waiting, cancel := context.WithTimeoutCause(ctx, o.timeout, o.tooLate())
 		defer cancel()
 		done, err := p.finishLogin(waiting, c, id, o)
@@ -79,7 +79,7 @@ func (p *program) finishLogin(ctx context.Context, c *admin.Client, id string, o
 
 // logOutAtServer has a running server delete a login.
 func (p *program) logOutAtServer(cmd *cobra.Command, id string, o *loginOptions) error {
-	return p.configs(&o.at).call(cmd, func(ctx context.Context, out *output, c *admin.Client) error {
+	return o.at.callAdmin(&p.Streams, cmd, func(ctx context.Context, out *output, c *admin.Client) error {
 		done, err := c.DeleteLogin(ctx, o.tenant, id, o.subject)
 		if err != nil {
 			return err

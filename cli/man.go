@@ -20,7 +20,7 @@ Exit codes: 0 done, 1 the pages cannot be written, 2 usage.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := writeManual(cmd.Root(), p.version(), args[0]); err != nil {
 				p.PrintErrorf("%v", err)
-				return exit{exitFailed}
+				return exit(exitFailed)
 			}
 			return nil
 		},

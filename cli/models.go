@@ -54,7 +54,7 @@ Exit codes: 0 done, 1 the configuration has errors, 2 usage or a file cannot be 
 			if err != nil {
 				return usagef(cmd, "%w", err)
 			}
-			return list.show(p.output(cmd, unredacted), vendor, strings.Join(args, ""))
+			return list.show(newOutput(&p.Streams, cmd, unredacted), vendor, strings.Join(args, ""))
 		},
 	}
 	formatFlag(cmd, "text", "json")
@@ -99,7 +99,7 @@ func listConfigured(cmd *cobra.Command, p *program, files []string, glob string,
 		row: func(f resolve.ModelFact) []string {
 			return []string{f.Model, f.Field, l.file.Redact(f.Value), f.Source}
 		},
-	}).show(p.output(cmd, l.file.Redact))
+	}).show(newOutput(&p.Streams, cmd, l.file.Redact))
 	if err == nil && list.HasErrors() {
 		return failed(l.refuse(list, p.Err))
 	}

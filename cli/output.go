@@ -14,7 +14,7 @@ import (
 
 // output shows the results of a command.
 type output struct {
-	*program
+	*terminal.Streams
 	cmd *cobra.Command
 	// format is the value of --format, and text for a command without the flag.
 	format string
@@ -22,9 +22,9 @@ type output struct {
 	redact func(string) string
 }
 
-// output returns the output of a command.
-func (p *program) output(cmd *cobra.Command, redact func(string) string) *output {
-	o := &output{program: p, cmd: cmd, format: "text", redact: redact}
+// newOutput returns the output of a command.
+func newOutput(s *terminal.Streams, cmd *cobra.Command, redact func(string) string) *output {
+	o := &output{Streams: s, cmd: cmd, format: "text", redact: redact}
 	if f := cmd.Flag("format"); f != nil {
 		o.format = f.Value.String()
 	}

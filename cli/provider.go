@@ -90,7 +90,7 @@ func serveProvider(ctx context.Context, p *program, cmd *cobra.Command, files []
 		return usagef(cmd, "%s is not set: a host of Gestalt starts this command", socketVariable)
 	}
 	if p.Provider == nil {
-		return p.fail(ctx, unredacted, errors.New("this program was built without the protocol of agent providers"))
+		return fail(ctx, &p.Streams, unredacted, errors.New("this program was built without the protocol of agent providers"))
 	}
 	l, err := p.open(files, &o.logFlags, newLogger)
 	if err != nil {

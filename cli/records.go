@@ -172,19 +172,19 @@ func (p *program) complain(ctx context.Context, l *loaded, err error) error {
 	case errors.Is(err, server.ErrUnauthenticated):
 		err = fmt.Errorf("%w\n  make a key with \"%s keys new\", or write server.allow_unauthenticated: true", err, p.Command())
 	}
-	return p.fail(ctx, l.file.Redact, err)
+	return fail(ctx, &p.Streams, l.file.Redact, err)
 }
 
 // fail shows an error and ends the command, unless it was canceled or has already shown it.
-func (p *program) fail(ctx context.Context, redact func(string) string, err error) error {
+func fail(ctx context.Context, s *terminal.Streams, redact func(string) string, err error) error {
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return ctx.Err()
 	case err == nil, errors.As(err, new(exit)):
 		return err
 	}
-	p.PrintErrorf("%s", terminal.IndentRest(redact(err.Error())))
-	return exit{exitFailed}
+	s.PrintErrorf("%s", terminal.IndentRest(redact(err.Error())))
+	return exit(exitFailed)
 }
 
 // eventFilter returns the filter that selects the events to show.

@@ -82,13 +82,13 @@ func (r *serverFlags) key() (string, error) {
 
 // reach calls do with the records at a server.
 func (p *program) reach(ctx context.Context, r *serverFlags, do func(*place) error) error {
-	return p.reachClient(ctx, r, func(client *native.Client, redact func(string) string) error {
+	return r.connect(ctx, &p.Streams, func(client *native.Client, redact func(string) string) error {
 		return do(&place{records: client, redact: redact, name: "--server " + r.server, keeps: true})
 	})
 }
 
-// reachClient calls do with a client of a server.
-func (p *program) reachClient(ctx context.Context, r *serverFlags, do func(*native.Client, func(string) string) error) error {
+// connect calls do with a client of the server.
+func (r *serverFlags) connect(ctx context.Context, s *terminal.Streams, do func(*native.Client, func(string) string) error) error {
 	key, err := r.key()
 	if err != nil {
 		return err
@@ -98,7 +98,7 @@ func (p *program) reachClient(ctx context.Context, r *serverFlags, do func(*nati
 		redact = func(text string) string { return strings.ReplaceAll(text, key, "***") }
 	}
 	client, err := native.NewClient(native.ClientSettings{URL: r.server, Key: key, Broken: func(err error) {
-		fmt.Fprintf(p.Err, "! %s; retrying\n", terminal.OneLine(redact(err.Error())))
+		fmt.Fprintf(s.Err, "! %s; retrying\n", terminal.OneLine(redact(err.Error())))
 	}})
 	if err != nil {
 		return fmt.Errorf("--server: %w", err)
@@ -114,7 +114,7 @@ func (p *program) reachClient(ctx context.Context, r *serverFlags, do func(*nati
 	} else if ok {
 		text += describeDetails(&refused.Details) + r.adviseRoute(refused)
 	}
-	return p.fail(ctx, redact, errors.New(text))
+	return fail(ctx, s, redact, errors.New(text))
 }
 
 // adviseRoute names the likely mistake if a server does not have the route of a request:
@@ -135,9 +135,9 @@ func (r *serverFlags) adviseRoute(e *native.Error) string {
 
 // serverCommands makes commands that talk to a server with a client C.
 type serverCommands[C any] struct {
-	*program
-	at      *serverFlags
-	connect func(*native.Client) C
+	*terminal.Streams
+	at        *serverFlags
+	newClient func(*native.Client) C
 }
 
 // newCommand returns a command that runs with a client of the server.
@@ -159,8 +159,8 @@ func (r *serverCommands[C]) call(cmd *cobra.Command, do func(ctx context.Context
 	if err := r.at.needServer(cmd); err != nil {
 		return err
 	}
-	return r.reachClient(cmd.Context(), r.at, func(client *native.Client, redact func(string) string) error {
-		return do(cmd.Context(), r.output(cmd, redact), r.connect(client))
+	return r.at.connect(cmd.Context(), r.Streams, func(client *native.Client, redact func(string) string) error {
+		return do(cmd.Context(), newOutput(r.Streams, cmd, redact), r.newClient(client))
 	})
 }
 

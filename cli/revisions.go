@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newRevisions(p *program) *cobra.Command {
+func newRevisions(s *terminal.Streams) *cobra.Command {
 	at := new(serverFlags)
-	c := p.configs(at)
+	c := newConfigs(s, at)
 	cmd := newGroup("revisions", "List, show, compare and roll back the revisions of a server", `revisions shows what was published at a server. REVISION is a number or the start of a
 hash. With --tenant the revisions are those of a tenant's overlay.
 
@@ -31,7 +31,15 @@ Exit codes: 0 done, 1 the server rejects the request or cannot be reached, 2 usa
 // configs makes commands that read and change the configuration of a server.
 type configs = serverCommands[*admin.Client]
 
-func (p *program) configs(at *serverFlags) *configs { return &configs{p, at, at.configClient} }
+// newConfigs returns the configs for a server.
+func newConfigs(s *terminal.Streams, at *serverFlags) *configs {
+	return &configs{s, at, at.configClient}
+}
+
+// callAdmin calls do with a client for the configuration that the flags select.
+func (r *serverFlags) callAdmin(s *terminal.Streams, cmd *cobra.Command, do func(context.Context, *output, *admin.Client) error) error {
+	return newConfigs(s, r).call(cmd, do)
+}
 
 func newRevisionsList(r *configs) *cobra.Command {
 	var page store.Page
@@ -101,7 +109,7 @@ func newRollback(r *configs) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return out.publishChange(change, func() (*admin.Published, error) { return c.RollBack(ctx, hash, change) })
+		return publishChange(out, change, func() (*admin.Published, error) { return c.RollBack(ctx, hash, change) })
 	})
 	flags.changeFlags(cmd)
 	return cmd

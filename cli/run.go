@@ -205,13 +205,13 @@ func (p *program) conclude(out *turnview.Printer, result *runtime.Result, err er
 		return err
 	case result.Status == event.StatusCanceled:
 		p.PrintErrorf("canceled")
-		return exit{exitCanceled}
+		return exit(exitCanceled)
 	case err != nil || result.Status != event.StatusSucceeded:
 		p.PrintErrorf("%s", terminal.IndentRest(out.Redact(failure(result, err))))
-		return exit{exitFailed}
+		return exit(exitFailed)
 	case result.Termination.CutShort() && result.Response == "":
 		p.PrintErrorf("the turn was stopped without an answer (%s: %s)", terminal.OneLine(result.Termination.Code), terminal.OneLine(out.Redact(result.Termination.Detail)))
-		return exit{exitFailed}
+		return exit(exitFailed)
 	}
 	return nil
 }
@@ -263,7 +263,7 @@ func failed(err error) error {
 	if err != nil {
 		return err
 	}
-	return exit{exitFailed}
+	return exit(exitFailed)
 }
 
 // failure describes why a turn did not succeed.

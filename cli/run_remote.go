@@ -117,7 +117,7 @@ func (p *program) misuse(err error) error {
 		return err
 	}
 	p.PrintErrorf("%v", err)
-	return exit{exitUsage}
+	return exit(exitUsage)
 }
 
 // remoteTurn is a turn run by a server.

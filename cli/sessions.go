@@ -78,7 +78,7 @@ func listSessions(cmd *cobra.Command, p *program, from *place, o *sessionsOption
 		row: func(s native.Session) []string {
 			return []string{s.ID, string(s.State), terminal.OrDash(s.CurrentAgent()), terminal.OrDash(from.redact(labelText(s.Labels))), age(time.Now(), s.ActiveAt())}
 		},
-	}).show(p.output(cmd, from.redact))
+	}).show(newOutput(&p.Streams, cmd, from.redact))
 }
 
 // labelText formats labels as for --label.

@@ -19,9 +19,9 @@ import (
 	"golang.org/x/term"
 )
 
-func newTenants(p *program) *cobra.Command {
+func newTenants(s *terminal.Streams) *cobra.Command {
 	at := new(serverFlags)
-	c := p.configs(at)
+	c := newConfigs(s, at)
 	cmd := newGroup("tenants", "Show and change overlays and variables of tenants", `tenants shows and changes the overlays and variables of tenants at a server.
 
 The key is read from --api-key-file or the variable RUNTIME_API_KEY. It needs the scope
@@ -78,7 +78,7 @@ func newTenantsCheck(r *configs) *cobra.Command {
 				return err
 			}
 		}
-		return out.checkTenants(ctx, c, names)
+		return checkTenants(ctx, out, c, names)
 	})
 	cmd.Long = `check reports the errors of tenant overlays with the configuration that the server runs.
 Without TENANT it checks all of them.
@@ -104,7 +104,7 @@ func tenantsOf(ctx context.Context, c *admin.Client) (names []string, err error)
 }
 
 // checkTenants shows problems with overlays as they are found.
-func (o *output) checkTenants(ctx context.Context, c *admin.Client, names []string) error {
+func checkTenants(ctx context.Context, out *output, c *admin.Client, names []string) error {
 	broken := 0
 	for _, name := range names {
 		found, err := checkTenant(ctx, c.ForTenant(name), name)
@@ -118,15 +118,15 @@ func (o *output) checkTenants(ctx context.Context, c *admin.Client, names []stri
 		if diag.List(found).HasErrors() {
 			broken++
 		}
-		if _, err := io.WriteString(o.Out, o.redact(text)); err != nil {
+		if _, err := io.WriteString(out.Out, out.redact(text)); err != nil {
 			return err
 		}
 	}
-	if err := o.Printf("%s checked, %d broken\n", terminal.Count(len(names), "overlay of a tenant", "overlays of tenants"), broken); err != nil {
+	if err := out.Printf("%s checked, %d broken\n", terminal.Count(len(names), "overlay of a tenant", "overlays of tenants"), broken); err != nil {
 		return err
 	}
 	if broken > 0 {
-		return exit{exitFailed}
+		return exit(exitFailed)
 	}
 	return nil
 }
@@ -217,7 +217,7 @@ because other users of the machine could see it and the shell would record it.`
 		if err := r.at.needServer(cmd); err != nil {
 			return err
 		}
-		value, err = r.readValue(args[1])
+		value, err = readValue(r.Streams, args[1])
 		return err
 	}
 	return cmd
@@ -241,17 +241,17 @@ func newVariablesDelete(r *configs) *cobra.Command {
 const maxTyped = 64 << 10
 
 // readValue reads a variable's value, without echo on a terminal.
-func (p *program) readValue(name string) (string, error) {
-	if f, ok := p.In.(*os.File); ok && terminal.IsTerminal(p.In) {
-		p.Prompt("value of " + name + ": ")
+func readValue(s *terminal.Streams, name string) (string, error) {
+	if f, ok := s.In.(*os.File); ok && terminal.IsTerminal(s.In) {
+		s.Prompt("value of " + name + ": ")
 		typed, err := term.ReadPassword(int(f.Fd()))
-		_, _ = fmt.Fprintln(p.Err) // the typed newline was not echoed
+		_, _ = fmt.Fprintln(s.Err) // the typed newline was not echoed
 		if err != nil {
 			return "", fmt.Errorf("read the value: %w", err)
 		}
 		return string(typed), nil
 	}
-	data, err := io.ReadAll(io.LimitReader(p.In, maxTyped))
+	data, err := io.ReadAll(io.LimitReader(s.In, maxTyped))
 	if err != nil {
 		return "", fmt.Errorf("read the value: %w", err)
 	}

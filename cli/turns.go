@@ -84,7 +84,7 @@ func listTurns(cmd *cobra.Command, p *program, from *place, o *turnsOptions) err
 			}
 			return []string{t.ID, t.SessionID, t.AgentID, status, fmt.Sprint(t.Steps), fmt.Sprint(t.Events), age(time.Now(), t.CreatedAt)}
 		},
-	}).show(p.output(cmd, from.redact))
+	}).show(newOutput(&p.Streams, cmd, from.redact))
 }
 
 // delegatesFlag adds the flag --delegates.

@@ -127,7 +127,7 @@ func validate(ctx context.Context, p *program, files []string, o *validateOption
 		return err
 	}
 	if !report.Valid() {
-		return exit{exitFailed}
+		return exit(exitFailed)
 	}
 	return nil
 }

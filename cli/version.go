@@ -26,7 +26,7 @@ func newVersion(p *program) *cobra.Command {
 	formatFlag(cmd, "text", "json")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		b := p.describeBuild()
-		return p.output(cmd, unredacted).show(b, b.text(p.Command()))
+		return newOutput(&p.Streams, cmd, unredacted).show(b, b.text(p.Command()))
 	}
 	return cmd
 }

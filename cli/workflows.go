@@ -14,9 +14,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newWorkflows(p *program) *cobra.Command {
+func newWorkflows(s *terminal.Streams) *cobra.Command {
 	at := new(serverFlags)
-	f := &flows{p, at, workflows.NewClient}
+	f := &flows{s, at, workflows.NewClient}
 	cmd := newGroup("workflows", "Manage workflow schedules, triggers and runs on a server", `workflows shows what starts workflows at a server and the results of their runs, creates
 schedules and event triggers, cancels and answers runs, and publishes events. To show how
 a file declares a workflow, use explain --workflow.

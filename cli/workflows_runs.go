@@ -65,7 +65,7 @@ func newRunsShow(f *flows) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return out.showRun(ctx, c, r)
+		return showRun(ctx, out, c, r)
 	})
 	cmd.Long = `show shows a run: what started it, and for each step its input, result, turn, tokens and
 cost.`
@@ -73,11 +73,11 @@ cost.`
 }
 
 // showRun shows a run and its open interactions.
-func (o *output) showRun(ctx context.Context, c *workflows.Client, r *workflows.RunView) error {
-	if o.format == "json" {
-		return o.json(r, nil)
+func showRun(ctx context.Context, out *output, c *workflows.Client, r *workflows.RunView) error {
+	if out.format == "json" {
+		return out.json(r, nil)
 	}
-	text := &runText{redact: o.redact}
+	text := &runText{redact: out.redact}
 	text.addRun(r)
 	if r.Status == string(store.RunWaiting) {
 		open, err := c.ListInteractions(ctx, r.ID)
@@ -89,7 +89,7 @@ func (o *output) showRun(ctx context.Context, c *workflows.Client, r *workflows.
 			text.addLine("waits for %s: %s", open[i].ID, open[i].Message)
 		}
 	}
-	return o.Printf("%s", text)
+	return out.Printf("%s", text)
 }
 
 // runText is a run as text, for a person.
@@ -225,7 +225,7 @@ func newRunsCancel(f *flows) *cobra.Command {
 func newRunsAnswer(f *flows) *cobra.Command {
 	var o resolveOptions
 	cmd := f.newCommand("answer RUN INTERACTION", "Answer an interaction of a run", arguments(2, 2), func(ctx context.Context, out *output, c *workflows.Client, args []string) error {
-		return out.answerRun(ctx, c, args[0], args[1], &o)
+		return answerRun(ctx, out, c, args[0], args[1], &o)
 	})
 	cmd.Long = `answer answers an interaction, whose ID "` + f.Command() + ` workflows runs show" shows. The run continues.`
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error { return o.check(cmd) }
@@ -234,7 +234,7 @@ func newRunsAnswer(f *flows) *cobra.Command {
 }
 
 // answerRun answers an interaction of a run.
-func (o *output) answerRun(ctx context.Context, c *workflows.Client, id, target string, flags *resolveOptions) error {
+func answerRun(ctx context.Context, out *output, c *workflows.Client, id, target string, flags *resolveOptions) error {
 	open, err := c.ListInteractions(ctx, id)
 	if err != nil {
 		return err
@@ -251,7 +251,7 @@ func (o *output) answerRun(ctx context.Context, c *workflows.Client, id, target 
 		if err != nil {
 			return err
 		}
-		return o.Printf("answered; the run is %s\n", r.Status)
+		return out.Printf("answered; the run is %s\n", r.Status)
 	}
 	return fmt.Errorf("run %s does not wait for %s", id, target)
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
@@ -150,7 +151,7 @@ func newStartsCreate(f *flows, w startWords) *cobra.Command {
 may contain references such as ${{ input.x }}.`
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		req.ID = o.id
-		if err := o.apply(cmd, f.program, &req); err != nil {
+		if err := o.apply(cmd, f.In, &req); err != nil {
 			return err
 		}
 		if w.kind == workflows.EventTriggers && req.Match == nil {
@@ -171,7 +172,7 @@ func newStartsUpdate(f *flows, w startWords) *cobra.Command {
 			return err
 		}
 		req := known.ToRequest()
-		if err := o.apply(out.cmd, out.program, &req); err != nil {
+		if err := o.apply(out.cmd, out.In, &req); err != nil {
 			return err
 		}
 		s, err := c.ReplaceStart(ctx, w.kind, args[0], req)
@@ -221,7 +222,7 @@ func (o *startOptions) startFlags(cmd *cobra.Command, k workflows.Kind) {
 }
 
 // apply applies the set flags to a request.
-func (o *startOptions) apply(cmd *cobra.Command, p *program, req *workflows.StartRequest) error {
+func (o *startOptions) apply(cmd *cobra.Command, in io.Reader, req *workflows.StartRequest) error {
 	changed := cmd.Flags().Changed
 	for name, to := range map[string]struct {
 		field *string
@@ -237,14 +238,14 @@ func (o *startOptions) apply(cmd *cobra.Command, p *program, req *workflows.Star
 	if changed("type") || changed("source") || changed("subject") {
 		o.applyMatch(changed, req)
 	}
-	input, err := readObject(cmd, p.In, o.input, "input-file", o.inputFile)
+	input, err := readObject(cmd, in, o.input, "input-file", o.inputFile)
 	if err != nil {
 		return err
 	}
 	if input != nil || o.clearInput {
 		req.Input = input
 	}
-	return o.target.apply(cmd, p, &req.Target)
+	return o.target.apply(cmd, in, &req.Target)
 }
 
 // applyMatch changes the event filter.
@@ -287,10 +288,10 @@ func (o *targetOptions) targetFlags(cmd *cobra.Command) {
 var errManySteps = errors.New("--param needs a target with a single call, and --prompt one with a single turn; --target-file replaces any target")
 
 // apply applies the flags to a target.
-func (o *targetOptions) apply(cmd *cobra.Command, p *program, t *workflows.Target) error {
+func (o *targetOptions) apply(cmd *cobra.Command, in io.Reader, t *workflows.Target) error {
 	changed := cmd.Flags().Changed
 	if o.file != "" {
-		data, err := readJSON(p.In, "--target-file", o.file)
+		data, err := readJSON(in, "--target-file", o.file)
 		if err != nil {
 			return err
 		}
