@@ -2,72 +2,16 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/diag"
-	"github.com/agentruntime/agentruntime/server"
-	"github.com/agentruntime/agentruntime/server/admin"
-	"github.com/agentruntime/agentruntime/server/native"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
-
-// changeFlags are the flags of commands that publish to a server.
-type changeFlags struct {
-	serverFlags
-
-	failOn choice
-	note   string
-	dryRun bool
-	// exceptBroken publishes even if tenants' overlays break.
-	exceptBroken bool
-}
-
-func newChangeFlags() *changeFlags {
-	return &changeFlags{failOn: choice{allowed: []string{"widened", "lost"}}}
-}
-
-// changeFlags adds all flags except those that name the server.
-func (c *changeFlags) changeFlags(cmd *cobra.Command) {
-	cmd.Flags().Var(&c.failOn, "fail-on", "do not publish, and exit with 1, if access is widened or a tool is lost: widened, lost")
-	cmd.Flags().StringVar(&c.note, "note", "", "reason for the change, shown in the list of revisions")
-	cmd.Flags().BoolVar(&c.dryRun, "dry-run", false, "show the changes without publishing them")
-}
-
-// configFlags adds the flags that name a server, for a command that only works on servers.
-func (r *serverFlags) configFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&r.server, "server", "", "`URL` of the server")
-	fs.StringVar(&r.keyFile, "api-key-file", "", "`path` of the file with the server's API key; default: the variable "+keyVariable)
-}
-
-// tenantFlag adds the flag that names a tenant.
-func (r *serverFlags) tenantFlag(fs *pflag.FlagSet) {
-	fs.StringVar(&r.tenant, "tenant", "", "use the overlay of the tenant with this `NAME` instead of the configuration")
-}
-
-// configClient returns a client for the configuration selected by the flags.
-func (r *serverFlags) configClient(c *native.Client) *admin.Client {
-	if r.tenant != "" {
-		return admin.NewClient(c).ForTenant(r.tenant)
-	}
-	return admin.NewClient(c)
-}
-
-// needServer checks that a server is named.
-func (r *serverFlags) needServer(cmd *cobra.Command) error {
-	if r.server == "" {
-		return usagef(cmd, "--server is required: the URL of the server")
-	}
-	return nil
-}
 
 func newApply(p *program) *cobra.Command {
 	c := newChangeFlags()
@@ -169,49 +113,6 @@ func (p *program) overlayOf(file string) ([]byte, findingsPrinter, error) {
 	}, nil
 }
 
-// publishDocument replaces the current document. If the server rejects it, show writes the reason.
-func publishDocument(s *terminal.Streams, cmd *cobra.Command, c *changeFlags, document []byte, show func(diag.List) error) error {
-	return c.callAdmin(s, cmd, func(ctx context.Context, out *output, at *admin.Client) error {
-		change, err := c.change(ctx, at)
-		if err != nil {
-			return err
-		}
-		change.Progress = showProvenOverlays(s.Err)
-		err = publishChange(out, change, func() (*admin.Published, error) { return at.Publish(ctx, document, change) })
-		if rejected, ok := errors.AsType[*native.Error](err); ok && rejected.Details.Findings.HasErrors() {
-			if err := show(rejected.Details.Findings); err != nil {
-				return err
-			}
-			rejected.Details.Findings = nil
-		}
-		return err
-	})
-}
-
-// publishChange publishes a change and shows the result. If the server rejects the effect of the
-// change, publishChange shows it with a dry run, and returns the error of the server.
-func publishChange(out *output, change *admin.Change, publish func() (*admin.Published, error)) error {
-	done, err := publish()
-	if err == nil {
-		return showPublished(out, done)
-	}
-	if rejected, ok := errors.AsType[*native.Error](err); !ok || change.FailOn == "" || rejected.Code != change.FailOn {
-		return err
-	}
-	change.DryRun, change.FailOn = true, ""
-	if change.Progress != nil {
-		change.Progress = func(int, int) {} // it was shown
-	}
-	done, failed := publish()
-	if failed != nil { // the server rejects the change for another reason now
-		return err
-	}
-	if failed := showPublished(out, done); failed != nil {
-		return failed
-	}
-	return err
-}
-
 // refuseWidening rejects files with a patch that widens access without permission: the document
 // sent to the server has the patches of several files applied. Files without such patches are not
 // checked here.
@@ -262,101 +163,4 @@ func (p *program) documentOf(ctx context.Context, files []string) ([]byte, findi
 		}
 		return l.refuse(l.file.Complete(nil, found), p.Err)
 	}, nil
-}
-
-// change returns the options of a publication that replaces the current one.
-func (c *changeFlags) change(ctx context.Context, at *admin.Client) (*admin.Change, error) {
-	hash, err := at.CurrentHash(ctx)
-	return &admin.Change{Expected: hash, Note: c.note, DryRun: c.dryRun, FailOn: c.failOn.value, ExceptBroken: c.exceptBroken}, err
-}
-
-// showProvenOverlays returns a function that shows how many tenants' overlays were checked:
-// periodically, and at the end.
-func showProvenOverlays(to io.Writer) func(done, total int) {
-	const interval = time.Second
-	shown := time.Now()
-	return func(done, total int) {
-		if now := time.Now(); done == total || now.Sub(shown) >= interval {
-			shown = now
-			fmt.Fprintf(to, "overlays of tenants proved: %d of %d\n", done, total)
-		}
-	}
-}
-
-// showPublished shows the result of a change.
-func showPublished(out *output, done *admin.Published) error {
-	text := ""
-	for i := range done.Findings {
-		text += findingLine(&done.Findings[i])
-	}
-	if done.Diff != nil {
-		text += diffReport{done.Diff}.text()
-	}
-	if proof := done.Tenants; proof != nil {
-		text += fmt.Sprintf("%s proved, %d broken\n", terminal.Count(proof.Checked, "overlay of a tenant", "overlays of tenants"), len(proof.Broken))
-		for i := range proof.Broken {
-			text += describeBroken(&proof.Broken[i])
-		}
-		for i := range proof.Changed {
-			text += describeChanged(&proof.Changed[i])
-		}
-	}
-	switch {
-	case done.DryRun:
-		text += "dry run: nothing is published\n"
-	case done.Unchanged:
-		text += fmt.Sprintf("revision %d (%.12s) is already current\n", done.Number, terminal.OneLine(done.Hash))
-	default:
-		text += fmt.Sprintf("published: revision %d (%.12s)\n", done.Number, terminal.OneLine(done.Hash))
-	}
-	return out.show(done, text)
-}
-
-// describeBroken returns why the overlay of a tenant does not resolve.
-func describeBroken(t *admin.BrokenTenant) string {
-	text := "tenant " + terminal.OneLine(t.Tenant) + " breaks:\n"
-	for i := range t.Findings {
-		text += "  " + findingLine(&t.Findings[i])
-	}
-	return text
-}
-
-// describeChanged describes the effect of a new base on a tenant: what its agents lose, what is
-// widened, and new warnings.
-func describeChanged(t *admin.ChangedTenant) string {
-	text := ""
-	for i := range t.Diff.Agents {
-		d := &t.Diff.Agents[i]
-		if lost := d.Lost(); len(lost) > 0 {
-			text += terminal.OneLine(fmt.Sprintf("  agent %s loses %s", d.Agent, strings.Join(lost, ", "))) + "\n"
-		}
-		for j := range d.Changes {
-			if c := &d.Changes[j]; c.Widened {
-				text += terminal.OneLine(fmt.Sprintf("  agent %s: %s", d.Agent, changeText(c))) + "\n"
-			}
-		}
-	}
-	for i := range t.Warnings {
-		text += "  " + findingLine(&t.Warnings[i])
-	}
-	if text == "" {
-		return ""
-	}
-	return "tenant " + terminal.OneLine(t.Tenant) + ":\n" + text
-}
-
-func findingLine(d *diag.Diagnostic) string {
-	return terminal.OneLine(fmt.Sprintf("%s[%s] %s: %s", d.Severity, d.Code, d.Path, d.Message)) + "\n"
-}
-
-// describeDetails returns the details of a server's error, without its message.
-func describeDetails(d *server.Details) string {
-	var b strings.Builder
-	for i := range d.Findings {
-		b.WriteString("\n  " + strings.TrimSuffix(findingLine(&d.Findings[i]), "\n"))
-	}
-	for _, at := range d.UsedBy {
-		b.WriteString("\n  used by " + terminal.OneLine(at))
-	}
-	return b.String()
 }

@@ -71,11 +71,3 @@ func (a *assignments[V]) Set(text string) error {
 	(*a.to)[name] = V(value)
 	return nil
 }
-
-// encodeVariables returns variables as a JSON object, or nothing.
-func encodeVariables(values map[string]json.RawMessage) (json.RawMessage, error) {
-	if len(values) == 0 {
-		return nil, nil
-	}
-	return json.Marshal(values)
-}

@@ -157,14 +157,14 @@ func (fakeBackend) New(e *spec.Endpoint) (backend.Backend, error) {
 	if e.Target == "panic" {
 		panic("New panics")
 	}
-	return remote{}, nil
+	return brokenRemote{}, nil
 }
 
-// remote answers at once.
-type remote struct{}
+// brokenRemote answers at once.
+type brokenRemote struct{}
 
-func (remote) Profile() backend.Profile { return backend.WeakestProfile() }
+func (brokenRemote) Profile() backend.Profile { return backend.WeakestProfile() }
 
-func (remote) Execute(context.Context, *backend.Job, backend.Host) (*backend.Result, error) {
+func (brokenRemote) Execute(context.Context, *backend.Job, backend.Host) (*backend.Result, error) {
 	return &backend.Result{Outcome: event.Outcome{Response: "from afar"}}, nil
 }

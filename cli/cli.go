@@ -16,14 +16,6 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// The exit codes of all commands.
-const (
-	exitOK       = 0
-	exitFailed   = 1
-	exitUsage    = 2
-	exitCanceled = 130
-)
-
 // program holds what every command uses: its streams and the available components.
 type program struct {
 	terminal.Streams
@@ -43,12 +35,6 @@ func (p *program) with(s terminal.Streams) *program {
 	other.Streams = s
 	return &other
 }
-
-// exit ends a command with this code after all output has been written.
-type exit int
-
-// Error names the code.
-func (e exit) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
 // run runs a command line and returns its exit code. It escapes all output. A wrong command line or
 // an unreadable file returns exitUsage, and output that cannot be written exitFailed.
@@ -197,107 +183,4 @@ func checkEmptyFlags(cmd *cobra.Command) error {
 		}
 	})
 	return err
-}
-
-// unlimited means that a command takes any number of arguments.
-const unlimited = -1
-
-// arguments checks the number of a command's arguments.
-func arguments(least, most int) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) >= least && (len(args) <= most || most == unlimited) {
-			return nil
-		}
-		if len(args) == 0 && least == 1 {
-			return usagef(cmd, "an argument is required")
-		}
-		given := "no argument is"
-		if len(args) > 0 {
-			given = terminal.Count(len(args), "argument is", "arguments are")
-		}
-		return usagef(cmd, "%s given, but %s", given, allowedCount(least, most, len(args)))
-	}
-}
-
-// allowedCount describes the numbers of arguments that a command takes to a user who gave another
-// number.
-func allowedCount(least, most, given int) string {
-	switch {
-	case most == 0:
-		return "none is allowed"
-	case given > most && most != unlimited:
-		return "at most " + terminal.Count(most, "is", "are") + " allowed"
-	case least == most:
-		return terminal.Count(least, "is", "are") + " required"
-	default:
-		return "at least " + terminal.Count(least, "is", "are") + " required"
-	}
-}
-
-// usagef returns a command line error with the command's usage.
-func usagef(cmd *cobra.Command, format string, args ...any) error {
-	return fmt.Errorf(format+"\nusage: %s\nsee \"%s --help\"", append(args, cmd.UseLine(), cmd.CommandPath())...)
-}
-
-// excludeFlags makes flags exclude each other.
-func excludeFlags(cmd *cobra.Command, names ...string) {
-	cmd.MarkFlagsMutuallyExclusive(names...) // completion offers only one of them
-	next := cmd.PreRunE
-	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
-		var set []string
-		for _, name := range names {
-			if cmd.Flags().Changed(name) {
-				set = append(set, "--"+name)
-			}
-		}
-		if len(set) > 1 {
-			return usagef(cmd, "%s exclude each other", strings.Join(set, " and "))
-		}
-		if next == nil {
-			return nil
-		}
-		return next(cmd, args)
-	}
-}
-
-// choice is a flag with a closed list of values.
-type choice struct {
-	value   string
-	allowed []string
-	// values are all values of a repeated flag.
-	values []string
-}
-
-// String returns the value.
-func (c *choice) String() string { return c.value }
-
-// Type names the flag's type in the help text.
-func (*choice) Type() string { return "string" }
-
-// choices returns the list.
-func (c *choice) choices() []string { return c.allowed }
-
-// Set accepts a value of the list.
-func (c *choice) Set(value string) error {
-	for _, a := range c.allowed {
-		if a == value {
-			c.value, c.values = value, append(c.values, value)
-			return nil
-		}
-	}
-	if near, ok := nearest.Of(value, c.allowed); ok {
-		return fmt.Errorf("did you mean %q?", near)
-	}
-	return fmt.Errorf("choose %s", strings.Join(c.allowed, ", "))
-}
-
-// formatFlag adds --format; the first format is the default.
-func formatFlag(cmd *cobra.Command, formats ...string) *choice {
-	c := &choice{value: formats[0], allowed: formats}
-	usage := "output format: " + formats[0]
-	for _, f := range formats[1:] {
-		usage += ", " + f
-	}
-	cmd.Flags().Var(c, "format", usage)
-	return c
 }

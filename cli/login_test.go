@@ -164,8 +164,8 @@ func TestALoginCountsForARunningServer(t *testing.T) {
 			ready(true)
 			run(exitFailed, "run: runtime login FILE issues --tenant acme", "doctor", "config.yaml", "--mcp", "issues")
 			if name == "sqlite" {
-				for _, command := range []string{"login", "logout"} {
-					run(exitFailed, "use the running server, with a key in RUNTIME_API_KEY: runtime "+command+" issues --server http://127.0.0.1:8080 --tenant acme", command, "config.yaml", "issues")
+				for _, verb := range []string{"login", "logout"} {
+					run(exitFailed, "use the running server, with a key in RUNTIME_API_KEY: runtime "+verb+" issues --server http://127.0.0.1:8080 --tenant acme", verb, "config.yaml", "issues")
 				}
 			} else {
 				run(exitOK, "Logged in", "login", "config.yaml", "issues")

@@ -8,7 +8,6 @@ import (
 	"iter"
 
 	"github.com/agentruntime/agentruntime/app"
-	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/event/interaction"
 	"github.com/agentruntime/agentruntime/runtime"
@@ -175,22 +174,17 @@ func (p *program) complain(ctx context.Context, l *loaded, err error) error {
 	return fail(ctx, &p.Streams, l.file.Redact, err)
 }
 
-// fail shows an error and ends the command, unless it was canceled or has already shown it.
-func fail(ctx context.Context, s *terminal.Streams, redact func(string) string, err error) error {
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return ctx.Err()
-	case err == nil, errors.As(err, new(exit)):
-		return err
-	}
-	s.PrintErrorf("%s", terminal.IndentRest(redact(err.Error())))
-	return exit(exitFailed)
-}
-
 // eventFilter returns the filter that selects the events to show.
 func eventFilter(delegates bool) service.EventFilter {
 	if delegates {
 		return service.WithDelegates
 	}
 	return service.OwnEvents
+}
+
+// reach calls do with the records at a server.
+func (p *program) reach(ctx context.Context, r *serverFlags, do func(*place) error) error {
+	return r.connect(ctx, &p.Streams, func(client *native.Client, redact func(string) string) error {
+		return do(&place{records: client, redact: redact, name: "--server " + r.server, keeps: true})
+	})
 }

@@ -28,19 +28,6 @@ Exit codes: 0 done, 1 the server rejects the request or cannot be reached, 2 usa
 	return cmd
 }
 
-// configs makes commands that read and change the configuration of a server.
-type configs = serverCommands[*admin.Client]
-
-// newConfigs returns the configs for a server.
-func newConfigs(s *terminal.Streams, at *serverFlags) *configs {
-	return &configs{s, at, at.configClient}
-}
-
-// callAdmin calls do with a client for the configuration that the flags select.
-func (r *serverFlags) callAdmin(s *terminal.Streams, cmd *cobra.Command, do func(context.Context, *output, *admin.Client) error) error {
-	return newConfigs(s, r).call(cmd, do)
-}
-
 func newRevisionsList(r *configs) *cobra.Command {
 	var page store.Page
 	cmd := r.newReport("list", "List revisions, newest first", arguments(0, 0), func(ctx context.Context, out *output, c *admin.Client, _ []string) error {

@@ -109,3 +109,11 @@ func readInput(ctx context.Context, in io.Reader, limit int64) ([]byte, error) {
 		return got.data, nil
 	}
 }
+
+// encodeVariables returns variables as a JSON object, or nothing.
+func encodeVariables(values map[string]json.RawMessage) (json.RawMessage, error) {
+	if len(values) == 0 {
+		return nil, nil
+	}
+	return json.Marshal(values)
+}

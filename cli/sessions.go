@@ -59,12 +59,6 @@ be read.`,
 	return cmd
 }
 
-// pageFlags adds the flags that select a page of a list.
-func pageFlags(cmd *cobra.Command, page *store.Page) {
-	cmd.Flags().IntVar(&page.Limit, "limit", store.DefaultPage, "maximum number of results")
-	cmd.Flags().StringVar(&page.After, "after", "", "continue after the previous page")
-}
-
 func listSessions(cmd *cobra.Command, p *program, from *place, o *sessionsOptions) error {
 	page, err := from.ListSessions(cmd.Context(), native.SessionQuery{
 		State: store.SessionState(o.state.value), AgentID: o.agent, Labels: o.labels, Page: o.page,

@@ -8,12 +8,10 @@ import (
 	"os"
 	"slices"
 
-	"github.com/agentruntime/agentruntime/cli/internal/question"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/cli/internal/turnview"
 	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/event/interaction"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server/native"
@@ -178,12 +176,6 @@ change. No server may use the same SQLite file.`,
 	return cmd
 }
 
-// resolveOptions are the flags of turns resolve.
-type resolveOptions struct {
-	approve, refuse bool
-	result, reason  string
-}
-
 func newTurnsResolve(p *program, at *target) *cobra.Command {
 	var o resolveOptions
 	cmd := &cobra.Command{
@@ -221,28 +213,6 @@ func (t *target) countNamed(args []string) int {
 func isPath(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
-}
-
-// resolveFlags adds the flags for an answer.
-func (o *resolveOptions) resolveFlags(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&o.approve, "approve", false, "allow the call once")
-	cmd.Flags().BoolVar(&o.refuse, "refuse", false, "reject the call, and tell the model")
-	cmd.Flags().StringVar(&o.result, "result", "", "answer as JSON or text")
-	cmd.Flags().StringVar(&o.reason, "reason", "", "reason to show to the model")
-}
-
-// check checks that the flags give exactly one answer.
-func (o *resolveOptions) check(cmd *cobra.Command) error {
-	given := 0
-	for _, one := range []bool{o.approve, o.refuse, o.result != ""} {
-		if one {
-			given++
-		}
-	}
-	if given != 1 {
-		return usagef(cmd, "one of --approve, --refuse and --result must be given")
-	}
-	return nil
 }
 
 func resolveInteraction(ctx context.Context, p *program, at *target, turn, id string, o *resolveOptions) error {
@@ -284,21 +254,4 @@ func findInteraction(all []native.Interaction, id string) (int, error) {
 		return 0, errors.New("several interactions of the turn are waiting: INTERACTION is required")
 	}
 	return i, nil
-}
-
-// answer returns the answer to a question from the flags.
-func (o *resolveOptions) answer(q *interaction.Request) (interaction.Answer, error) {
-	asked := question.PermissionOf(q.Action, q.Parameters, q.ResponseSchema)
-	r := interaction.Answer{Target: q.ID, Action: interaction.Resume, Reason: o.reason}
-	switch {
-	case asked != nil && o.result == "":
-		r.Result = asked.Answer(q, o.approve, question.ScopeOnce).Result
-	case o.refuse:
-		r.Action = interaction.Cancel
-	case o.approve:
-		return r, fmt.Errorf("interaction %s asks for an answer, not for a permission: use --result", q.ID)
-	default:
-		r.Result = question.AsJSON(o.result)
-	}
-	return r, nil
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/server/native"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -80,13 +82,6 @@ func (r *serverFlags) key() (string, error) {
 	return key, nil
 }
 
-// reach calls do with the records at a server.
-func (p *program) reach(ctx context.Context, r *serverFlags, do func(*place) error) error {
-	return r.connect(ctx, &p.Streams, func(client *native.Client, redact func(string) string) error {
-		return do(&place{records: client, redact: redact, name: "--server " + r.server, keeps: true})
-	})
-}
-
 // connect calls do with a client of the server.
 func (r *serverFlags) connect(ctx context.Context, s *terminal.Streams, do func(*native.Client, func(string) string) error) error {
 	key, err := r.key()
@@ -133,40 +128,37 @@ func (r *serverFlags) adviseRoute(e *native.Error) string {
 	return "\n  the server may be older, or its configuration may disable this API: server.native, server.admin or server.workflows"
 }
 
-// serverCommands makes commands that talk to a server with a client C.
-type serverCommands[C any] struct {
-	*terminal.Streams
-	at        *serverFlags
-	newClient func(*native.Client) C
+// configFlags adds the flags that name a server, for a command that only works on servers.
+func (r *serverFlags) configFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&r.server, "server", "", "`URL` of the server")
+	fs.StringVar(&r.keyFile, "api-key-file", "", "`path` of the file with the server's API key; default: the variable "+keyVariable)
 }
 
-// newCommand returns a command that runs with a client of the server.
-func (r *serverCommands[C]) newCommand(use, short string, args cobra.PositionalArgs, run func(ctx context.Context, out *output, c C, args []string) error) *cobra.Command {
-	return &cobra.Command{Use: use + " --server URL", Short: short, Args: args, RunE: func(cmd *cobra.Command, args []string) error {
-		return r.call(cmd, func(ctx context.Context, out *output, c C) error { return run(ctx, out, c, args) })
-	}}
+// tenantFlag adds the flag that names a tenant.
+func (r *serverFlags) tenantFlag(fs *pflag.FlagSet) {
+	fs.StringVar(&r.tenant, "tenant", "", "use the overlay of the tenant with this `NAME` instead of the configuration")
 }
 
-// newReport is newCommand with --format.
-func (r *serverCommands[C]) newReport(use, short string, args cobra.PositionalArgs, run func(ctx context.Context, out *output, c C, args []string) error) *cobra.Command {
-	cmd := r.newCommand(use, short, args, run)
-	formatFlag(cmd, "text", "json")
-	return cmd
-}
-
-// call calls do with a client of the server.
-func (r *serverCommands[C]) call(cmd *cobra.Command, do func(ctx context.Context, out *output, c C) error) error {
-	if err := r.at.needServer(cmd); err != nil {
-		return err
+// needServer checks that a server is named.
+func (r *serverFlags) needServer(cmd *cobra.Command) error {
+	if r.server == "" {
+		return usagef(cmd, "--server is required: the URL of the server")
 	}
-	return r.at.connect(cmd.Context(), r.Streams, func(client *native.Client, redact func(string) string) error {
-		return do(cmd.Context(), newOutput(r.Streams, cmd, redact), r.newClient(client))
-	})
+	return nil
 }
 
-// newGroup returns a command that only has subcommands.
-func newGroup(use, short, long string, commands ...*cobra.Command) *cobra.Command {
-	cmd := &cobra.Command{Use: use, Short: short, Long: long, Args: arguments(0, 0), RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	cmd.AddCommand(commands...)
-	return cmd
+// describeDetails returns the details of a server's error, without its message.
+func describeDetails(d *server.Details) string {
+	var b strings.Builder
+	for i := range d.Findings {
+		b.WriteString("\n  " + strings.TrimSuffix(findingLine(&d.Findings[i]), "\n"))
+	}
+	for _, at := range d.UsedBy {
+		b.WriteString("\n  used by " + terminal.OneLine(at))
+	}
+	return b.String()
+}
+
+func findingLine(d *diag.Diagnostic) string {
+	return terminal.OneLine(fmt.Sprintf("%s[%s] %s: %s", d.Severity, d.Code, d.Path, d.Message)) + "\n"
 }
