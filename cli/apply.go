@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/cli/internal/command"
+	"github.com/agentruntime/agentruntime/cli/internal/remote"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/diag"
@@ -14,7 +16,7 @@ import (
 )
 
 func newApply(p *program) *cobra.Command {
-	c := newChangeFlags()
+	c := remote.NewChangeFlags()
 	cmd := &cobra.Command{
 		Use:   "apply FILE… --server URL",
 		Short: "Publish configuration files to a server",
@@ -37,32 +39,32 @@ scopes config:read and config:write.
 
 Exit codes: 0 done, 1 the server rejects the change or cannot be reached, 2 usage, or
 the files are invalid or cannot be read.`,
-		Args: arguments(1, unlimited),
+		Args: command.Arguments(1, command.Unlimited),
 		RunE: func(cmd *cobra.Command, files []string) error {
-			if err := c.needServer(cmd); err != nil {
+			if err := c.NeedServer(cmd); err != nil {
 				return err
 			}
-			if c.tenant == "" {
+			if c.Tenant == "" {
 				return apply(cmd, p, c, files)
 			}
 			switch {
 			case len(files) != 1:
-				return usagef(cmd, "the overlay of a tenant is one FILE, but %s given", terminal.Count(len(files), "argument is", "arguments are"))
-			case c.exceptBroken:
-				return usagef(cmd, "--except-broken and --tenant exclude each other")
+				return command.Usagef(cmd, "the overlay of a tenant is one FILE, but %s given", terminal.Count(len(files), "argument is", "arguments are"))
+			case c.ExceptBroken:
+				return command.Usagef(cmd, "--except-broken and --tenant exclude each other")
 			}
 			return applyOverlay(cmd, p, c, files[0])
 		},
 	}
-	c.configFlags(cmd.Flags())
-	c.tenantFlag(cmd.Flags())
-	cmd.Flags().BoolVar(&c.exceptBroken, "except-broken", false, "publish even if overlays of tenants break; these tenants keep their current configuration")
-	formatFlag(cmd, "text", "json")
-	c.changeFlags(cmd)
+	c.AddRequiredFlags(cmd.Flags())
+	c.AddTenantFlag(cmd.Flags())
+	cmd.Flags().BoolVar(&c.ExceptBroken, "except-broken", false, "publish even if overlays of tenants break; these tenants keep their current configuration")
+	command.AddFormatFlag(cmd, "text", "json")
+	c.AddChangeFlags(cmd)
 	return cmd
 }
 
-func apply(cmd *cobra.Command, p *program, c *changeFlags, files []string) error {
+func apply(cmd *cobra.Command, p *program, c *remote.ChangeFlags, files []string) error {
 	if err := p.refuseWidening(cmd.Context(), files); err != nil {
 		return err
 	}
@@ -70,16 +72,16 @@ func apply(cmd *cobra.Command, p *program, c *changeFlags, files []string) error
 	if err != nil {
 		return err
 	}
-	return publishDocument(&p.Streams, cmd, c, document, show)
+	return remote.Publish(&p.Streams, cmd, c, document, show)
 }
 
 // applyOverlay publishes the overlay of a tenant.
-func applyOverlay(cmd *cobra.Command, p *program, c *changeFlags, file string) error {
+func applyOverlay(cmd *cobra.Command, p *program, c *remote.ChangeFlags, file string) error {
 	document, show, err := p.overlayOf(file)
 	if err != nil {
 		return err
 	}
-	return publishDocument(&p.Streams, cmd, c, document, show)
+	return remote.Publish(&p.Streams, cmd, c, document, show)
 }
 
 // findingsPrinter writes the diagnostics of a rejected document.
@@ -91,7 +93,7 @@ func (p *program) overlayOf(file string) ([]byte, findingsPrinter, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
 		p.PrintErrorf("%v", err)
-		return nil, nil, exit(exitUsage)
+		return nil, nil, command.Exit(command.Usage)
 	}
 	document, found := config.EncodeTenantOverlay(config.Source{Name: file, Data: data})
 	report := &diag.Report{Diagnostics: found, Source: func(string) []byte { return data }, Color: terminal.Colored(p.Err)}
@@ -101,12 +103,12 @@ func (p *program) overlayOf(file string) ([]byte, findingsPrinter, error) {
 		}
 	}
 	if found.HasErrors() {
-		return nil, nil, exit(exitUsage)
+		return nil, nil, command.Exit(command.Usage)
 	}
 	return document, func(found diag.List) error {
 		var b strings.Builder
 		for i := range found {
-			b.WriteString(findingLine(&found[i]))
+			b.WriteString(remote.FindingLine(&found[i]))
 		}
 		_, err := io.WriteString(p.Err, b.String())
 		return err
@@ -128,7 +130,7 @@ func (p *program) refuseWidening(ctx context.Context, files []string) error {
 	_, list, err := l.check(ctx)
 	if err == nil && list.HasErrors() {
 		if err = l.refuse(list, p.Err); err == nil {
-			err = exit(exitUsage)
+			err = command.Exit(command.Usage)
 		}
 	}
 	return err
@@ -147,14 +149,14 @@ func (p *program) documentOf(ctx context.Context, files []string) ([]byte, findi
 			err = l.refuse(list, p.Err)
 		}
 		if err == nil {
-			err = exit(exitUsage)
+			err = command.Exit(command.Usage)
 		}
 		return nil, nil, err
 	}
 	document, err := l.file.Document()
 	if err != nil {
 		p.PrintErrorf("%v", err)
-		return nil, nil, exit(exitUsage)
+		return nil, nil, command.Exit(command.Usage)
 	}
 	return document, func(found diag.List) error {
 		found = slices.Clone(found)

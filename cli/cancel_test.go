@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 )
 
@@ -126,7 +127,7 @@ func TestCanceled(t *testing.T) {
 	} {
 		var stdout, stderr strings.Builder
 		code := run(ctx, args, terminal.Streams{In: strings.NewReader(""), Out: &stdout, Err: &stderr})
-		if code != exitCanceled || stdout.String() != "" || stderr.String() != "runtime: canceled\n" {
+		if code != command.Canceled || stdout.String() != "" || stderr.String() != "runtime: canceled\n" {
 			t.Errorf("%v: exit code %d, stdout %q, stderr %q", args, code, stdout.String(), stderr.String())
 		}
 	}
@@ -163,8 +164,8 @@ func interrupt(t *testing.T, cmd *exec.Cmd) {
 func wantCanceled(t *testing.T, cmd *exec.Cmd, begun time.Time) {
 	t.Helper()
 	err := cmd.Wait()
-	if failed, ok := errors.AsType[*exec.ExitError](err); !ok || failed.ExitCode() != exitCanceled {
-		t.Errorf("the process ended with %v, want code %d", err, exitCanceled)
+	if failed, ok := errors.AsType[*exec.ExitError](err); !ok || failed.ExitCode() != command.Canceled {
+		t.Errorf("the process ended with %v, want code %d", err, command.Canceled)
 	}
 	if took := time.Since(begun); took > 30*time.Second {
 		t.Errorf("it took %s", took)

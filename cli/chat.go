@@ -10,7 +10,9 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/cli/internal/chat"
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/cli/internal/question"
+	"github.com/agentruntime/agentruntime/cli/internal/remote"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/cli/internal/turnview"
 	"github.com/agentruntime/agentruntime/event/interaction"
@@ -46,7 +48,7 @@ type chatOptions struct {
 const latestSession = "latest"
 
 func newChat(p *program) *cobra.Command {
-	var at serverFlags
+	var at remote.Flags
 	var o chatOptions
 	cmd := &cobra.Command{
 		Use:   "chat (FILE | -f FILE… | --server URL) [AGENT]",
@@ -79,24 +81,24 @@ read from --api-key-file or the variable RUNTIME_API_KEY.
 Exit codes: 0 done, 1 the session cannot be used, 2 usage or a file cannot be read,
 130 canceled.`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if at.server == "" {
+			if at.Server == "" {
 				return o.files.arguments(0, 1, 1)(cmd, args)
 			}
-			_, err := at.check(cmd, args, min(len(args), 1), append(slices.Clone(ownerFlagNames), "verbose", "file"))
+			_, err := at.Check(cmd, args, min(len(args), 1), append(slices.Clone(ownerFlagNames), "verbose", "file"))
 			if err == nil && len(args) == 0 && o.resume == "" {
-				err = usagef(cmd, "with --server, AGENT or --resume is required")
+				err = command.Usagef(cmd, "with --server, AGENT or --resume is required")
 			}
 			return err
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p := p.onScreen(&o)
-			if at.server != "" {
+			if at.Server != "" {
 				return p.chatAt(withCaller(cmd.Context()), &at, strings.Join(args, ""), &o)
 			}
 			return p.chatHere(cmd.Context(), args, &o)
 		},
 	}
-	at.flags(cmd.Flags())
+	at.AddFlags(cmd.Flags())
 	o.files = filesFlag(cmd)
 	cmd.Flags().StringVar(&o.resume, "resume", "", "resume the session with this `ID`; without an ID, the most recently active one")
 	cmd.Flags().Lookup("resume").NoOptDefVal = latestSession
@@ -104,7 +106,7 @@ Exit codes: 0 done, 1 the session cannot be used, 2 usage or a file cannot be re
 	cmd.Flags().StringArrayVar(&o.systems, "system", nil, "start the first turn with this system message: `TEXT`; can be repeated")
 	cmd.Flags().StringArrayVar(&o.messages, "message", nil, "send this message in the first turn: `TEXT`; can be repeated")
 	cmd.Flags().StringArrayVar(&o.tools, "tool", nil, "allow only the agent's tool with this `ID`; can be repeated")
-	cmd.Flags().Var(&assignments[json.RawMessage]{&o.variables, jsonForm, true}, "var", "set a variable of each turn: `NAME=TEXT`, or NAME:=JSON for other types; can be repeated")
+	cmd.Flags().Var(&command.Assignments[json.RawMessage]{To: &o.variables, Form: command.JSONForm, Variable: true}, "var", "set a variable of each turn: `NAME=TEXT`, or NAME:=JSON for other types; can be repeated")
 	ownerFlags(cmd, &o.owner.tenant, &o.owner.subject)
 	o.delegates = delegatesFlag(cmd.Flags())
 	cmd.Flags().BoolVar(&o.plain, "plain", false, "write lines of text even on a terminal")
@@ -126,7 +128,7 @@ func (p *program) onScreen(o *chatOptions) *program {
 }
 
 // chatAt chats with a server's agent.
-func (p *program) chatAt(ctx context.Context, at *serverFlags, agent string, o *chatOptions) error {
+func (p *program) chatAt(ctx context.Context, at *remote.Flags, agent string, o *chatOptions) error {
 	return p.reach(ctx, at, func(where *place) error { return p.converse(ctx, where, agent, o, nil) })
 }
 

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/app"
+	"github.com/agentruntime/agentruntime/cli/internal/command"
+	"github.com/agentruntime/agentruntime/cli/internal/remote"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/internal/nearest"
 	"github.com/spf13/cobra"
@@ -37,21 +39,21 @@ func (p *program) with(s terminal.Streams) *program {
 }
 
 // run runs a command line and returns its exit code. It escapes all output. A wrong command line or
-// an unreadable file returns exitUsage, and output that cannot be written exitFailed.
+// an unreadable file returns command.Usage, and output that cannot be written command.Failed.
 func (p *program) run(ctx context.Context, args []string) int {
 	out, errs := terminal.NewWriter(p.Out), terminal.NewWriter(p.Err)
 	code := p.with(terminal.Streams{In: p.In, Out: out, Err: errs}).execute(ctx, args)
 	flushed := errors.Join(out.Flush(), errs.Flush())
 	switch {
-	case out.Err() != nil && code == exitUsage: // the error of the command
-		return exitFailed
-	case code != exitOK:
+	case out.Err() != nil && code == command.Usage: // the error of the command
+		return command.Failed
+	case code != command.OK:
 		return code
 	case out.Err() != nil:
 		p.PrintErrorf("%v", out.Err())
-		return exitFailed
+		return command.Failed
 	case flushed != nil:
-		return exitFailed
+		return command.Failed
 	}
 	return code
 }
@@ -61,7 +63,7 @@ func (p *program) execute(ctx context.Context, args []string) int {
 	root := newRoot(p)
 	if err := addOwnCommands(root, p); err != nil {
 		p.PrintErrorf("%v", err)
-		return exitUsage
+		return command.Usage
 	}
 	root.SetArgs(args)
 	err := checkSubcommand(root, args)
@@ -69,17 +71,17 @@ func (p *program) execute(ctx context.Context, args []string) int {
 		err = root.ExecuteContext(ctx)
 	}
 	if err == nil {
-		return exitOK
+		return command.OK
 	}
-	if e, ok := errors.AsType[exit](err); ok {
+	if e, ok := errors.AsType[command.Exit](err); ok {
 		return int(e)
 	}
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		p.PrintErrorf("canceled")
-		return exitCanceled
+		return command.Canceled
 	}
 	p.PrintErrorf("%v", err)
-	return exitUsage
+	return command.Usage
 }
 
 func newRoot(p *program) *cobra.Command {
@@ -99,10 +101,10 @@ that a store keeps, so that they outlive the process.`,
 			var names []string
 			cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 			if near, ok := nearest.Of(name, names); ok {
-				return usagef(cmd, "%w; did you mean --%s?", err, near)
+				return command.Usagef(cmd, "%w; did you mean --%s?", err, near)
 			}
 		}
-		return usagef(cmd, "%w", err)
+		return command.Usagef(cmd, "%w", err)
 	})
 	root.SetIn(p.In)
 	root.SetOut(p.Out)
@@ -111,7 +113,7 @@ that a store keeps, so that they outlive the process.`,
 	root.AddCommand(
 		newValidate(p), newExplain(p), newDiff(p), newEval(p), newRun(p), newChat(p),
 		newServe(p), newMCP(p), newProvider(p), newLogin(p), newLogout(p), newKeys(p), newMigrate(p), newSessions(p), newTurns(p), newEvents(p),
-		newApply(p), newRevisions(&p.Streams), newTenants(&p.Streams), newWorkflows(&p.Streams),
+		newApply(p), remote.NewRevisions(&p.Streams), remote.NewTenants(&p.Streams), remote.NewWorkflows(&p.Streams),
 		newDoctor(p), newModels(p), newSchema(p), newInit(p), newMan(p), newVersion(p),
 	)
 	arrangeHelp(root)
@@ -142,7 +144,7 @@ func checkSubcommand(root *cobra.Command, args []string) error {
 	if near, ok := nearestSubcommand(cmd, name); ok {
 		hint = fmt.Sprintf("; did you mean %q?", near)
 	}
-	return usagef(cmd, "unknown command %q for %q%s", name, cmd.CommandPath(), hint)
+	return command.Usagef(cmd, "unknown command %q for %q%s", name, cmd.CommandPath(), hint)
 }
 
 // checkFirstFile rejects a first argument that names no file but is nearly the name of a subcommand.
@@ -154,7 +156,7 @@ func checkFirstFile(cmd *cobra.Command, args []string) error {
 	if _, err := os.Stat(args[0]); !ok || err == nil {
 		return nil
 	}
-	return usagef(cmd, "%q is neither a file nor a command of %q; did you mean %q?", args[0], cmd.CommandPath(), near)
+	return command.Usagef(cmd, "%q is neither a file nor a command of %q; did you mean %q?", args[0], cmd.CommandPath(), near)
 }
 
 // nearestSubcommand returns the subcommand of a command with the most similar name.
@@ -179,7 +181,7 @@ func checkEmptyFlags(cmd *cobra.Command) error {
 	var err error
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if err == nil && f.Value.Type() == "string" && f.Value.String() == "" && !slices.Contains(freeTexts, f.Name) {
-			err = usagef(cmd, "--%s is empty", f.Name)
+			err = command.Usagef(cmd, "--%s is empty", f.Name)
 		}
 	})
 	return err

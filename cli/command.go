@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/registry"
@@ -70,18 +71,18 @@ func (i *Invocation) Load(ctx context.Context, files ...string) (*Configuration,
 func newOwnCommand(p *program, c *Command) *cobra.Command {
 	most := 0
 	if c.Arguments != "" {
-		most = unlimited
+		most = command.Unlimited
 	}
 	cmd := &cobra.Command{
 		Use:     strings.TrimSpace(c.Name + " " + c.Arguments),
 		Short:   c.Summary,
 		Long:    c.Help,
-		Args:    arguments(0, most),
+		Args:    command.Arguments(0, most),
 		GroupID: ownGroup,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			err := c.Run(ctx, &Invocation{Args: args, In: p.In, Out: p.Out, Err: p.Err, program: p})
-			return fail(ctx, &p.Streams, unredacted, err)
+			return command.Fail(ctx, &p.Streams, command.Unredacted, err)
 		},
 	}
 	if c.Flags != nil {

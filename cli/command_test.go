@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/app/shipped"
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 )
 
 // countAgents is a team's custom command.
@@ -64,12 +65,12 @@ func TestAnOwnCommandRunsOnAProvedConfiguration(t *testing.T) {
 		code       int
 		out, errs  string
 	}{
-		{name: "it succeeds", file: write(head), code: exitOK, out: "1 agents\n"},
-		{name: "it takes its flags", file: write(head), flags: []string{"--loud"}, code: exitOK, out: "1 AGENTS\n"},
-		{name: "it fails", file: write(head + "  b: {model_id: m}\n"), code: exitFailed, errs: "runtime: too many agents\n"},
-		{name: "the file is invalid", file: write(head + "  b: {model_id: n}\n"), code: exitFailed, errs: `model "n"`},
-		{name: "a flag is unknown", file: write(head), flags: []string{"--quiet"}, code: exitUsage, errs: "unknown flag: --quiet"},
-		{name: "a flag is misspelled", file: write(head), flags: []string{"--luod"}, code: exitUsage, errs: "unknown flag: --luod; did you mean --loud?"},
+		{name: "it succeeds", file: write(head), code: command.OK, out: "1 agents\n"},
+		{name: "it takes its flags", file: write(head), flags: []string{"--loud"}, code: command.OK, out: "1 AGENTS\n"},
+		{name: "it fails", file: write(head + "  b: {model_id: m}\n"), code: command.Failed, errs: "runtime: too many agents\n"},
+		{name: "the file is invalid", file: write(head + "  b: {model_id: n}\n"), code: command.Failed, errs: `model "n"`},
+		{name: "a flag is unknown", file: write(head), flags: []string{"--quiet"}, code: command.Usage, errs: "unknown flag: --quiet"},
+		{name: "a flag is misspelled", file: write(head), flags: []string{"--luod"}, code: command.Usage, errs: "unknown flag: --luod; did you mean --loud?"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -104,7 +105,7 @@ func TestAnOwnCommandNeedsANameOfItsOwn(t *testing.T) {
 		{{Name: "", Run: run}},
 		{{Name: "count"}},
 	} {
-		if code, _, errs := runOwn(t, commands, "version"); code != exitUsage || !strings.HasPrefix(errs, "runtime: ") {
+		if code, _, errs := runOwn(t, commands, "version"); code != command.Usage || !strings.HasPrefix(errs, "runtime: ") {
 			t.Errorf("%q: exit %d, %q", commands[0].Name, code, errs)
 		}
 	}

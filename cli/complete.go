@@ -89,8 +89,8 @@ func allCommands(cmd *cobra.Command) []*cobra.Command {
 // offers files.
 func (c completer) installFlag(cmd *cobra.Command, f *pflag.Flag) {
 	complete := cobra.NoFileCompletions
-	if v, ok := f.Value.(interface{ choices() []string }); ok {
-		complete = cobra.FixedCompletions(v.choices(), cobra.ShellCompDirectiveNoFileComp)
+	if v, ok := f.Value.(interface{ Choices() []string }); ok {
+		complete = cobra.FixedCompletions(v.Choices(), cobra.ShellCompDirectiveNoFileComp)
 	}
 	switch f.Name {
 	case "agent":
@@ -125,12 +125,12 @@ func flagValues(find values) cobra.CompletionFunc {
 func argumentValues(others []values) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		at := complete(cmd, args)
-		if len(at.others) < len(others) && (len(at.files) > 0 || at.server != "") {
+		if len(at.others) < len(others) && (len(at.files) > 0 || at.Server != "") {
 			if list := startingWith(findValues(cmd, args, others[len(at.others)]), prefix); len(list) > 0 {
 				return list, cobra.ShellCompDirectiveNoFileComp
 			}
 		}
-		if len(at.others) > 0 || at.server != "" {
+		if len(at.others) > 0 || at.Server != "" {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		return configExtensions, cobra.ShellCompDirectiveFilterFileExt
@@ -141,7 +141,7 @@ func argumentValues(others []values) cobra.CompletionFunc {
 func complete(cmd *cobra.Command, args []string) *completed {
 	at := &completed{others: args}
 	if f := cmd.Flag("server"); f != nil {
-		at.server, at.keyFile = f.Value.String(), cmd.Flag("api-key-file").Value.String()
+		at.Server, at.KeyFile = f.Value.String(), cmd.Flag("api-key-file").Value.String()
 	}
 	if f := cmd.Flag("file"); f != nil {
 		if v, ok := f.Value.(pflag.SliceValue); ok {
@@ -149,7 +149,7 @@ func complete(cmd *cobra.Command, args []string) *completed {
 		}
 	}
 	named := len(at.files) > 0
-	for at.server == "" && !named && len(at.others) > 0 {
+	for at.Server == "" && !named && len(at.others) > 0 {
 		if _, err := os.Stat(at.others[0]); err != nil {
 			break
 		}
@@ -248,7 +248,7 @@ func (c completer) tenants(_ context.Context, at *completed) (list []cobra.Compl
 
 // at calls do with the store or server if it is reachable.
 func (c completer) at(ctx context.Context, at *completed, do func(*place) error) {
-	if len(at.files) > 0 || at.server != "" {
+	if len(at.files) > 0 || at.Server != "" {
 		_ = c.lookAt(ctx, &at.target, do)
 	}
 }

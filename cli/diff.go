@@ -4,6 +4,9 @@ import (
 	"context"
 	"slices"
 
+	"github.com/agentruntime/agentruntime/cli/internal/command"
+	"github.com/agentruntime/agentruntime/cli/internal/diffview"
+	"github.com/agentruntime/agentruntime/cli/internal/remote"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/diag"
@@ -16,14 +19,14 @@ import (
 
 // diffOptions are the flags of diff.
 type diffOptions struct {
-	serverFlags
+	remote.Flags
 
-	failOn   *choice
+	failOn   *command.Choice
 	exitCode bool
 }
 
 func newDiff(p *program) *cobra.Command {
-	o := diffOptions{failOn: &choice{allowed: []string{"widened", "lost"}}}
+	o := diffOptions{failOn: &command.Choice{Allowed: []string{"widened", "lost"}}}
 	cmd := &cobra.Command{
 		Use:   "diff OLD NEW | OLD… -- NEW… | FILE… --server URL",
 		Short: "Show what a change does to each agent",
@@ -49,33 +52,33 @@ Exit codes: 0 done, 1 the configurations differ (with --exit-code), access is wi
 cannot be reached, 2 usage, or a configuration is invalid or cannot be read.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
-			case o.server == "" && o.tenant != "":
-				return usagef(cmd, "--tenant needs --server")
-			case o.server != "" && cmd.ArgsLenAtDash() > 0:
-				return usagef(cmd, "with --server all files are the new configuration: remove --")
-			case o.tenant != "" && len(args) != 1:
-				return usagef(cmd, "the overlay of a tenant is one FILE, but %s given", terminal.Count(len(args), "argument is", "arguments are"))
-			case o.server != "":
-				return arguments(1, unlimited)(cmd, args)
-			case o.keyFile != "":
-				return usagef(cmd, "--api-key-file needs --server")
+			case o.Server == "" && o.Tenant != "":
+				return command.Usagef(cmd, "--tenant needs --server")
+			case o.Server != "" && cmd.ArgsLenAtDash() > 0:
+				return command.Usagef(cmd, "with --server all files are the new configuration: remove --")
+			case o.Tenant != "" && len(args) != 1:
+				return command.Usagef(cmd, "the overlay of a tenant is one FILE, but %s given", terminal.Count(len(args), "argument is", "arguments are"))
+			case o.Server != "":
+				return command.Arguments(1, command.Unlimited)(cmd, args)
+			case o.KeyFile != "":
+				return command.Usagef(cmd, "--api-key-file needs --server")
 			}
 			if n := cmd.ArgsLenAtDash(); n > 0 && n < len(args) {
 				return nil
 			}
-			return arguments(2, 2)(cmd, args)
+			return command.Arguments(2, 2)(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if o.server != "" {
+			if o.Server != "" {
 				return diffWithServer(cmd, p, args, &o)
 			}
 			n := max(cmd.ArgsLenAtDash(), 1)
 			return diff(cmd, p, args[:n], args[n:], &o)
 		},
 	}
-	o.configFlags(cmd.Flags())
-	o.tenantFlag(cmd.Flags())
-	formatFlag(cmd, "text", "json")
+	o.AddRequiredFlags(cmd.Flags())
+	o.AddTenantFlag(cmd.Flags())
+	command.AddFormatFlag(cmd, "text", "json")
 	cmd.Flags().Var(o.failOn, "fail-on", "exit with 1 if access is widened or a tool is lost: widened, lost")
 	cmd.Flags().BoolVar(&o.exitCode, "exit-code", false, "exit with 1 if the configurations differ")
 	return cmd
@@ -105,41 +108,41 @@ func diff(cmd *cobra.Command, p *program, before, after []string, o *diffOptions
 		return err
 	}
 	redact := func(text string) string { return newFile.Redact(oldFile.Redact(text)) }
-	return o.show(newOutput(&p.Streams, cmd, redact), diffReport{report})
+	return o.show(command.NewOutput(&p.Streams, cmd, redact), diffview.Report{DiffReport: report})
 }
 
 // diffWithServer compares files with a server's configuration.
 func diffWithServer(cmd *cobra.Command, p *program, files []string, o *diffOptions) error {
 	read := p.documentOf
-	if o.tenant != "" {
+	if o.Tenant != "" {
 		read = func(_ context.Context, files []string) ([]byte, findingsPrinter, error) { return p.overlayOf(files[0]) }
 	}
 	document, show, err := read(cmd.Context(), files)
 	if err != nil {
 		return err
 	}
-	return o.callAdmin(&p.Streams, cmd, func(ctx context.Context, out *output, c *admin.Client) error {
+	return o.CallAdmin(&p.Streams, cmd, func(ctx context.Context, out *command.Output, c *admin.Client) error {
 		proof, err := c.Compare(ctx, document)
 		if err != nil {
 			return err
 		}
 		if proof.Valid && proof.Diff != nil {
-			return o.show(out, diffReport{proof.Diff})
+			return o.show(out, diffview.Report{DiffReport: proof.Diff})
 		}
 		if err := show(proof.Findings); err != nil {
 			return err
 		}
-		return exit(exitUsage)
+		return command.Exit(command.Usage)
 	})
 }
 
 // show prints the differences, and fails if the flags require it.
-func (o *diffOptions) show(out *output, report diffReport) error {
-	if err := out.show(report.DiffReport, report.text()); err != nil {
+func (o *diffOptions) show(out *command.Output, report diffview.Report) error {
+	if err := out.Show(report.DiffReport, report.Text()); err != nil {
 		return err
 	}
-	if o.exitCode && report.differs() || o.failOn.value == "widened" && report.Widened || o.failOn.value == "lost" && report.Lost {
-		return exit(exitFailed)
+	if o.exitCode && report.Differs() || o.failOn.Value == "widened" && report.Widened || o.failOn.Value == "lost" && report.Lost {
+		return command.Exit(command.Failed)
 	}
 	return nil
 }
@@ -163,7 +166,7 @@ func (p *program) resolved(ctx context.Context, files []string, base *registry.R
 		if err := l.refuse(list, p.Err); err != nil {
 			return nil, nil, err
 		}
-		return nil, nil, exit(exitUsage)
+		return nil, nil, command.Exit(command.Usage)
 	}
 	return rev, l.file, nil
 }

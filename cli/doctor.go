@@ -14,6 +14,7 @@ import (
 	"unicode"
 
 	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/internal/check"
@@ -60,27 +61,27 @@ a login, doctor shows whether there is one, and the command to run if there is n
 it has expired; --tenant and --subject name whose login is checked.
 
 Exit codes: 0 no errors, 1 errors, 2 usage.`,
-		Args: arguments(1, unlimited),
+		Args: command.Arguments(1, command.Unlimited),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case o.provider != "" && o.mcp != "":
-				return usagef(cmd, "--provider and --mcp exclude each other")
+				return command.Usagef(cmd, "--provider and --mcp exclude each other")
 			case o.mcp != "":
 				return checkToolServer(cmd.Context(), cmd, p, args, &o)
 			case o.provider != "":
 				return checkProvider(cmd.Context(), cmd, p, args, &o)
 			case o.model != "":
-				return usagef(cmd, "--model needs --provider")
+				return command.Usagef(cmd, "--model needs --provider")
 			case !strings.Contains(args[0], "://") && (strings.HasSuffix(args[0], ".yaml") || strings.HasSuffix(args[0], ".yml")):
-				return usagef(cmd, "%s is a file; --provider ID or --mcp ID says what of it to check", args[0])
+				return command.Usagef(cmd, "%s is a file; --provider ID or --mcp ID says what of it to check", args[0])
 			}
-			if err := arguments(1, 1)(cmd, args); err != nil {
+			if err := command.Arguments(1, 1)(cmd, args); err != nil {
 				return err
 			}
 			return doctor(cmd.Context(), cmd, p, args[0], &o)
 		},
 	}
-	formatFlag(cmd, "text", "json")
+	command.AddFormatFlag(cmd, "text", "json")
 	cmd.Flags().StringArrayVar(&o.headers, "header", nil, "a header of all requests to the peer, as \"Name: value\"")
 	cmd.Flags().StringSliceVar(&o.allowPrivate, "allow-private", nil, "allow these hosts with private addresses")
 	cmd.Flags().StringSliceVar(&o.allowOrigins, "allow-origin", nil, "allow interfaces at these other origins")
@@ -97,11 +98,11 @@ Exit codes: 0 no errors, 1 errors, 2 usage.`,
 func doctor(ctx context.Context, cmd *cobra.Command, p *program, address string, o *doctorOptions) error {
 	header, err := parseHeaders(o.headers)
 	if err != nil {
-		return usagef(cmd, "%w", err)
+		return command.Usagef(cmd, "%w", err)
 	}
 	endpoint, err := o.endpoint(address)
 	if err != nil {
-		return usagef(cmd, "%w", err)
+		return command.Usagef(cmd, "%w", err)
 	}
 	examiner, err := p.examiner(endpoint.Kind())
 	if err != nil {
@@ -111,7 +112,7 @@ func doctor(ctx context.Context, cmd *cobra.Command, p *program, address string,
 	if err != nil {
 		return err
 	}
-	return showExamination(newOutput(&p.Streams, cmd, unredacted), found)
+	return showExamination(command.NewOutput(&p.Streams, cmd, command.Unredacted), found)
 }
 
 // endpoint returns the endpoint that the flags describe.
@@ -183,7 +184,7 @@ func (p *program) examiner(kind string) (backend.Examiner, error) {
 }
 
 // showExamination writes the findings about a peer. The command fails if there are errors.
-func showExamination(out *output, found *backend.Examination) error {
+func showExamination(out *command.Output, found *backend.Examination) error {
 	var text strings.Builder
 	text.WriteString(found.Peer)
 	if found.Name != "" {
@@ -198,8 +199,8 @@ func showExamination(out *output, found *backend.Examination) error {
 	}
 	fmt.Fprintf(&text, "\n%s, %s\n",
 		terminal.Count(found.Count(backend.OutcomeError), "error", "errors"), terminal.Count(found.Count(backend.OutcomeWarning), "warning", "warnings"))
-	if err := out.show(found, text.String()); err != nil || found.Count(backend.OutcomeError) == 0 {
+	if err := out.Show(found, text.String()); err != nil || found.Count(backend.OutcomeError) == 0 {
 		return err
 	}
-	return exit(exitFailed)
+	return command.Exit(command.Failed)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/service"
@@ -21,7 +22,7 @@ import (
 func checkToolServer(ctx context.Context, cmd *cobra.Command, p *program, files []string, o *doctorOptions) error {
 	l, err := p.load(files, true, unheard())
 	if err != nil {
-		return usagef(cmd, "%w", err)
+		return command.Usagef(cmd, "%w", err)
 	}
 	defer l.close()
 	rev, _, err := l.check(ctx)
@@ -31,11 +32,11 @@ func checkToolServer(ctx context.Context, cmd *cobra.Command, p *program, files 
 	set := rev.Set()
 	bundle, ok := set.Bundles.Get(o.mcp)
 	if !ok {
-		return usagef(cmd, "no MCP server %q; %s", o.mcp, listKnown(set.Bundles.IDs()))
+		return command.Usagef(cmd, "no MCP server %q; %s", o.mcp, listKnown(set.Bundles.IDs()))
 	}
 	live, ok := bundle.Source.(tools.TenantBundle)
 	if !ok {
-		return usagef(cmd, "%s is not an MCP server", o.mcp)
+		return command.Usagef(cmd, "%s is not an MCP server", o.mcp)
 	}
 	tenant := &tools.TenantVariables{Declared: set.Tenants}
 	found := &backend.Examination{Peer: "MCP server " + o.mcp}
@@ -53,7 +54,7 @@ func checkToolServer(ctx context.Context, cmd *cobra.Command, p *program, files 
 	for i := range found.Checks {
 		found.Checks[i].Seen = l.file.Redact(found.Checks[i].Seen)
 	}
-	return showExamination(newOutput(&p.Streams, cmd, unredacted), found)
+	return showExamination(command.NewOutput(&p.Streams, cmd, command.Unredacted), found)
 }
 
 // checkLogin checks the login of a tenant or subject and lists the tools with it. It may read the

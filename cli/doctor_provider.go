@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/model"
@@ -26,7 +27,7 @@ const trialLimit = 2 * time.Minute
 func checkProvider(ctx context.Context, cmd *cobra.Command, p *program, files []string, o *doctorOptions) error {
 	l, err := p.load(files, true, unheard())
 	if err != nil {
-		return usagef(cmd, "%w", err)
+		return command.Usagef(cmd, "%w", err)
 	}
 	defer l.close()
 	rev, list, err := l.check(ctx)
@@ -47,13 +48,13 @@ func checkProvider(ctx context.Context, cmd *cobra.Command, p *program, files []
 		if err := l.refuse(faults, p.Err); err != nil {
 			return err
 		}
-		return exit(exitFailed)
+		return command.Exit(command.Failed)
 	case !ok:
-		return usagef(cmd, "no provider %q; %s", o.provider, listKnown(set.Providers.IDs()))
+		return command.Usagef(cmd, "no provider %q; %s", o.provider, listKnown(set.Providers.IDs()))
 	}
 	asked, err := findModel(set, o)
 	if err != nil {
-		return usagef(cmd, "%w", err)
+		return command.Usagef(cmd, "%w", err)
 	}
 	learner, _ := exec.(model.FieldLearner)
 	vendor, _ := exec.(model.Vendor)
@@ -70,7 +71,7 @@ func checkProvider(ctx context.Context, cmd *cobra.Command, p *program, files []
 	for i := range found.Checks {
 		found.Checks[i].Seen, found.Checks[i].Want = l.file.Redact(found.Checks[i].Seen), l.file.Redact(found.Checks[i].Want)
 	}
-	return showExamination(newOutput(&p.Streams, cmd, unredacted), found)
+	return showExamination(command.NewOutput(&p.Streams, cmd, command.Unredacted), found)
 }
 
 // findModel returns the model to call: the named one, or else the provider's first.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 )
 
@@ -55,7 +56,7 @@ func TestDoctorSaysWhatIsWrongWithAProvider(t *testing.T) {
 		want           []string
 	}{
 		"a server that works": {
-			answersWell, "api: chat_completions", "/v1", exitOK,
+			answersWell, "api: chat_completions", "/v1", command.OK,
 			[]string{
 				"ok       text request: POST http://SERVER/v1/chat/completions with", "messages, model", `ok       text answer: "one, two" in 2 pieces`,
 				"ok       stream", "ok       usage: 9 tokens in, 4 out", `ok       tool answer: the call note_word {"word":"apple"}`, "0 errors, 0 warnings",
@@ -68,15 +69,15 @@ func TestDoctorSaysWhatIsWrongWithAProvider(t *testing.T) {
 					return
 				}
 				answersWell(w, body, n)
-			}, "api: chat_completions", "/v1", exitOK,
+			}, "api: chat_completions", "/v1", command.OK,
 			[]string{"ok       context_window: the server states 32768, which turns use"},
 		},
 		"a wrong key": {
-			refuses(http.StatusUnauthorized, `{"error":{"message":"Incorrect API key"}}`), "api: chat_completions", "/v1", exitFailed,
+			refuses(http.StatusUnauthorized, `{"error":{"message":"Incorrect API key"}}`), "api: chat_completions", "/v1", command.Failed,
 			[]string{"error    text answer: ", "HTTP 401", "right would be: a valid key in ${DOCTOR_KEY}, which providers.p.api_key takes it from"},
 		},
 		"a wrong key in a header": {
-			refuses(http.StatusUnauthorized, `{"error":{"message":"no"}}`), "api: chat_completions, headers: {X-Key: \"${OTHER_KEY}\"}", "/v1", exitFailed,
+			refuses(http.StatusUnauthorized, `{"error":{"message":"no"}}`), "api: chat_completions, headers: {X-Key: \"${OTHER_KEY}\"}", "/v1", command.Failed,
 			[]string{"right would be: a valid key in ${OTHER_KEY}, which providers.p.headers takes it from"},
 		},
 		"settings of an agent": {
@@ -86,26 +87,26 @@ func TestDoctorSaysWhatIsWrongWithAProvider(t *testing.T) {
 					return
 				}
 				answersWell(w, body, n)
-			}, "api: chat_completions", "/v1", exitOK,
+			}, "api: chat_completions", "/v1", command.OK,
 			[]string{"prompt_cache_key, stream, stream_options, temperature", "sent again with no temperature"},
 		},
 		"no Responses API": {
-			refuses(http.StatusNotFound, notFound), "api: responses", "/v1", exitFailed, []string{"right would be: api: chat_completions"},
+			refuses(http.StatusNotFound, notFound), "api: responses", "/v1", command.Failed, []string{"right would be: api: chat_completions"},
 		},
 		"no Chat Completions": {
-			refuses(http.StatusNotFound, notFound), "api: chat_completions", "/v1", exitFailed, []string{"right would be: api: responses"},
+			refuses(http.StatusNotFound, notFound), "api: chat_completions", "/v1", command.Failed, []string{"right would be: api: responses"},
 		},
 		"no version in the address": {
-			refuses(http.StatusNotFound, notFound), "api: chat_completions", "", exitFailed, []string{"right would be: a base_url that ends in /v1"},
+			refuses(http.StatusNotFound, notFound), "api: chat_completions", "", command.Failed, []string{"right would be: a base_url that ends in /v1"},
 		},
 		"a path given twice": {
-			refuses(http.StatusNotFound, notFound), "api: chat_completions", "/v1/v1", exitFailed, []string{"right would be: a path without /v1 twice"},
+			refuses(http.StatusNotFound, notFound), "api: chat_completions", "/v1/v1", command.Failed, []string{"right would be: a path without /v1 twice"},
 		},
 		"a redirect": {
 			func(w http.ResponseWriter, _ string, _ int) {
 				w.Header().Set("Location", "https://api.example/v1/chat/completions?key=x")
 				w.WriteHeader(http.StatusPermanentRedirect)
-			}, "api: chat_completions", "", exitFailed,
+			}, "api: chat_completions", "", command.Failed,
 			[]string{"set base_url to https://api.example/v1\n", "right would be: providers.p.base_url without a redirect"},
 		},
 		"a model without tools": {
@@ -115,23 +116,23 @@ func TestDoctorSaysWhatIsWrongWithAProvider(t *testing.T) {
 					return
 				}
 				answersWell(w, body, n)
-			}, "api: chat_completions", "/v1", exitFailed,
+			}, "api: chat_completions", "/v1", command.Failed,
 			[]string{"right would be: a model that can call tools, as models.m.upstream_model"},
 		},
 		"an unknown model": {
-			refuses(http.StatusNotFound, `{"error":{"message":"The model m-1 does not exist","code":"model_not_found"}}`), "api: chat_completions", "/v1", exitFailed,
+			refuses(http.StatusNotFound, `{"error":{"message":"The model m-1 does not exist","code":"model_not_found"}}`), "api: chat_completions", "/v1", command.Failed,
 			[]string{"right would be: a model that the provider serves, as models.m.upstream_model; it is m-1"},
 		},
 		"no credit": {
-			refuses(http.StatusPaymentRequired, `{"error":{"message":"Insufficient Balance"}}`), "api: chat_completions", "/v1", exitFailed,
+			refuses(http.StatusPaymentRequired, `{"error":{"message":"Insufficient Balance"}}`), "api: chat_completions", "/v1", command.Failed,
 			[]string{"HTTP 402", "right would be: a key of an account that has credit left"},
 		},
 		"Chat Completions at the Responses API": {
-			refuses(http.StatusOK, `{"choices":[{"index":0,"message":{"content":"one"},"finish_reason":"stop"}]}`), "api: responses", "/v1", exitFailed,
+			refuses(http.StatusOK, `{"choices":[{"index":0,"message":{"content":"one"},"finish_reason":"stop"}]}`), "api: responses", "/v1", command.Failed,
 			[]string{"set api: chat_completions"},
 		},
 		"no quota": {
-			refuses(http.StatusTooManyRequests, `{"error":{"message":"quota","code":"insufficient_quota"}}`), "api: chat_completions", "/v1", exitFailed,
+			refuses(http.StatusTooManyRequests, `{"error":{"message":"quota","code":"insufficient_quota"}}`), "api: chat_completions", "/v1", command.Failed,
 			[]string{"HTTP 429", "right would be: a key with quota left"},
 		},
 		"a field that is rejected": {
@@ -141,36 +142,36 @@ func TestDoctorSaysWhatIsWrongWithAProvider(t *testing.T) {
 					return
 				}
 				answersWell(w, body, n)
-			}, "api: chat_completions", "/v1", exitOK,
+			}, "api: chat_completions", "/v1", command.OK,
 			[]string{"warning  text request: ", "HTTP 400", "sent again with no stream_options", "warning  rejected fields: stream_options", "request: {omit: […]} on providers.p", "0 errors, 2 warnings"},
 		},
 		"a request that cannot be helped": {
-			refuses(http.StatusBadRequest, `{"error":{"message":"bad field","param":"messages"}}`), "api: chat_completions", "/v1", exitFailed,
+			refuses(http.StatusBadRequest, `{"error":{"message":"bad field","param":"messages"}}`), "api: chat_completions", "/v1", command.Failed,
 			[]string{"error    text answer: ", "HTTP 400", "right would be: a request that the server takes; leave out the field"},
 		},
 		"a document instead of a stream": {
 			func(w http.ResponseWriter, _ string, _ int) {
 				w.Header().Set("Content-Type", "application/json")
 				_, _ = io.WriteString(w, `{"choices":[{"index":0,"message":{"role":"assistant","content":"one"},"finish_reason":"stop"}]}`)
-			}, "api: chat_completions", "/v1", exitOK,
+			}, "api: chat_completions", "/v1", command.OK,
 			[]string{"warning  stream: the server sent a JSON document instead of a stream", "warning  usage: the server reports no tokens", `warning  tool answer: no call, but the text "one"`},
 		},
 		"one piece": {
-			func(w http.ResponseWriter, body string, _ int) { streamsChat(w, body, "one, two") }, "api: chat_completions", "/v1", exitOK,
+			func(w http.ResponseWriter, body string, _ int) { streamsChat(w, body, "one, two") }, "api: chat_completions", "/v1", command.OK,
 			[]string{"warning  stream: the whole text came in one piece"},
 		},
 		"an answer without anything": {
-			func(w http.ResponseWriter, _ string, _ int) { streamsChat(w, "") }, "api: chat_completions", "/v1", exitFailed,
+			func(w http.ResponseWriter, _ string, _ int) { streamsChat(w, "") }, "api: chat_completions", "/v1", command.Failed,
 			[]string{"error    text answer: ", "empty_answer", "right would be: a text or a tool call"},
 		},
 		"a page of a gateway": {
 			func(w http.ResponseWriter, _ string, _ int) {
 				w.Header().Set("Content-Type", "text/html")
 				_, _ = io.WriteString(w, "<html>sign in</html>")
-			}, "api: chat_completions", "/v1", exitFailed, []string{"error    text answer: "},
+			}, "api: chat_completions", "/v1", command.Failed, []string{"error    text answer: "},
 		},
 		"no server": {
-			nil, "api: chat_completions", "/v1", exitFailed, []string{"right would be: an answer from SERVER; check providers.p.base_url"},
+			nil, "api: chat_completions", "/v1", command.Failed, []string{"right would be: an answer from SERVER; check providers.p.base_url"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -229,12 +230,12 @@ func TestDoctorRejectsProvidersThatAreNotThere(t *testing.T) {
 	} {
 		var out, errs bytes.Buffer
 		code := run(t.Context(), append([]string{"doctor", file}, strings.Fields(args)...), terminal.Streams{Out: &out, Err: &errs})
-		if code == exitOK || !strings.Contains(errs.String(), want) {
+		if code == command.OK || !strings.Contains(errs.String(), want) {
 			t.Errorf("%s: exit code %d, %s", args, code, errs.String())
 		}
 	}
 	var out, errs bytes.Buffer
-	if code := run(t.Context(), []string{"doctor", file, "--provider", "p"}, terminal.Streams{Out: &out, Err: &errs}); code != exitOK || !strings.Contains(out.String(), "provider p (model m: x)") {
+	if code := run(t.Context(), []string{"doctor", file, "--provider", "p"}, terminal.Streams{Out: &out, Err: &errs}); code != command.OK || !strings.Contains(out.String(), "provider p (model m: x)") {
 		t.Errorf("exit code %d, %s%s", code, out.String(), errs.String())
 	}
 }

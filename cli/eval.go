@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/app/evals"
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/spf13/cobra"
 )
@@ -19,7 +20,7 @@ import (
 // evalOptions are the flags of eval.
 type evalOptions struct {
 	files  *fileArguments
-	format *choice
+	format *command.Choice
 	agents []string
 	tags   []string
 	tenant map[string]string
@@ -65,23 +66,23 @@ Exit codes: 0 done, 1 a case failed, is an error, or regressed, 2 usage, or a fi
 invalid or cannot be read, 130 canceled.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if o.resume && o.results == "" {
-				return usagef(cmd, "--resume needs --results")
+				return command.Usagef(cmd, "--resume needs --results")
 			}
 			if o.tenantName != "" && o.overlay == "" {
-				return usagef(cmd, "--tenant needs --overlay: the file with the tenant's overlay")
+				return command.Usagef(cmd, "--tenant needs --overlay: the file with the tenant's overlay")
 			}
 			if o.baseline == "" && cmd.Flags().Changed("tolerance") {
-				return usagef(cmd, "--tolerance needs --baseline")
+				return command.Usagef(cmd, "--tolerance needs --baseline")
 			}
 			for _, err := range []error{o.checkRecord(), o.check(args)} {
 				if err != nil {
-					return usagef(cmd, "%w", err)
+					return command.Usagef(cmd, "%w", err)
 				}
 			}
 			if len(o.files.files) > 0 {
 				return nil
 			}
-			return arguments(1, unlimited)(cmd, args)
+			return command.Arguments(1, command.Unlimited)(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			names, cases := o.files.split(args, 1)
@@ -89,11 +90,11 @@ invalid or cannot be read, 130 canceled.`,
 		},
 	}
 	o.files = filesFlag(cmd)
-	o.format = formatFlag(cmd, "text", "json", "junit", "github", "html")
+	o.format = command.AddFormatFlag(cmd, "text", "json", "junit", "github", "html")
 	f := cmd.Flags()
 	f.StringArrayVar(&o.agents, "agent", nil, "run only the cases of this agent `ID`; can be repeated")
 	f.StringArrayVar(&o.tags, "tag", nil, "run only cases with this `TAG`; can be repeated")
-	f.Var(&assignments[string]{&o.tenant, textForm, true}, "tenant-variable", "set a variable of the tenant of all cases: `NAME=VALUE`; can be repeated")
+	f.Var(&command.Assignments[string]{To: &o.tenant, Form: command.TextForm, Variable: true}, "tenant-variable", "set a variable of the tenant of all cases: `NAME=VALUE`; can be repeated")
 	f.StringVar(&o.overlay, "overlay", "", "run all cases in the tenant's overlay in this `FILE`")
 	f.StringVar(&o.tenantName, "tenant", "", "with --overlay, the `NAME` of the tenant")
 	f.StringArrayVar(&o.models, "model", nil, "replace a model by another one of the configuration: `ID=OTHER`; can be repeated")
@@ -110,7 +111,7 @@ invalid or cannot be read, 130 canceled.`,
 	f.BoolVar(&o.resume, "resume", false, "continue from the results in --results")
 	f.StringVar(&o.junit, "junit", "", "write JUnit XML to `FILE`")
 	f.StringVar(&o.html, "html", "", "write an HTML report to `FILE`")
-	excludeFlags(cmd, "record", "live")
+	command.ExcludeFlags(cmd, "record", "live")
 	cmd.AddCommand(newEvalAdd(p), newEvalSchema(p))
 	return cmd
 }
@@ -186,7 +187,7 @@ func newEvalSchema(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of files of cases",
-		Args:  arguments(0, 0),
+		Args:  command.Arguments(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			_, err := p.Out.Write(evals.Schema())
 			return err
@@ -241,7 +242,7 @@ func (p *program) eval(ctx context.Context, names, cases []string, o *evalOption
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case !report.Passed():
-		return exit(exitFailed)
+		return command.Exit(command.Failed)
 	}
 	return nil
 }

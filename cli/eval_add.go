@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/app/evals"
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/server/native"
@@ -68,11 +69,11 @@ does not fit into a case, 2 usage or a file cannot be read.`,
 			return p.lookAt(cmd.Context(), &at, func(from *place) error { return p.addCases(cmd.Context(), from, ids, &o) })
 		},
 	}
-	at.flags(cmd.Flags())
+	at.AddFlags(cmd.Flags())
 	cmd.Flags().StringVar(&o.to, "to", filepath.Join("evals", "turns.yaml"), "add the case to this `FILE`")
 	cmd.Flags().StringVar(&o.id, "id", "", "the ID of the case; defaults to turn- and the ID of the turn")
 	cmd.Flags().StringVar(&o.turns, "from-turns", "", "add the turns that match `FILTER`, as in \"status=failed since=7d\"")
-	excludeFlags(cmd, "id", "from-turns")
+	command.ExcludeFlags(cmd, "id", "from-turns")
 	return cmd
 }
 
@@ -172,7 +173,7 @@ func matchTurns(ctx context.Context, from *place, filter string) ([]string, erro
 		seen[name] = true
 		switch name {
 		case "status":
-			if err := (&choice{allowed: turnStatuses}).Set(value); err != nil {
+			if err := (&command.Choice{Allowed: turnStatuses}).Set(value); err != nil {
 				return nil, fmt.Errorf("--from-turns: status: %w", err)
 			}
 			q.Statuses = append(q.Statuses, store.Status(value))

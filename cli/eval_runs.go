@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/app"
 	"github.com/agentruntime/agentruntime/app/evals"
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/tools"
@@ -128,7 +129,7 @@ func (p *program) showFindings(suite *evals.Suite, found diag.List) error {
 		return err
 	}
 	if found.HasErrors() {
-		return exit(exitUsage)
+		return command.Exit(command.Usage)
 	}
 	return nil
 }
@@ -151,8 +152,8 @@ func (p *program) buildForEval(ctx context.Context, names []string, suite *evals
 	rt, err := l.build(ctx, p)
 	if err != nil {
 		l.close()
-		if _, shown := errors.AsType[exit](err); shown {
-			err = exit(exitUsage)
+		if _, shown := errors.AsType[command.Exit](err); shown {
+			err = command.Exit(command.Usage)
 		}
 		return nil, nil, err
 	}

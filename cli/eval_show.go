@@ -83,7 +83,7 @@ func (p *program) writeReports(suite *evals.Suite, report *evals.Report, files *
 	if err := errors.Join(files.write(o.junit, report.WriteJUnit), files.write(o.html, report.WriteHTML)); err != nil {
 		return err
 	}
-	switch o.format.value {
+	switch o.format.Value {
 	case "json":
 		e := json.NewEncoder(p.Out)
 		e.SetIndent("", "  ")

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/cli/internal/turnview"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/spf13/cobra"
@@ -10,7 +11,7 @@ import (
 
 // eventsOptions are the flags of events.
 type eventsOptions struct {
-	format *choice
+	format *command.Choice
 	after  uint64
 	follow bool
 	// delegates also shows the events of delegates.
@@ -42,8 +43,8 @@ Exit codes: 0 done, 1 the store or the server cannot be used or the turn does no
 			})
 		},
 	}
-	at.flags(cmd.Flags())
-	o.format = formatFlag(cmd, "text", "json")
+	at.AddFlags(cmd.Flags())
+	o.format = command.AddFormatFlag(cmd, "text", "json")
 	cmd.Flags().Uint64Var(&o.after, "after", 0, "show only events after this number")
 	o.delegates = delegatesFlag(cmd.Flags())
 	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "follow new events until the turn ends")
@@ -51,7 +52,7 @@ Exit codes: 0 done, 1 the store or the server cannot be used or the turn does no
 }
 
 func showEvents(ctx context.Context, p *program, from *place, turn string, o *eventsOptions) error {
-	out := turnview.NewEventLog(p.Streams, o.format.value == "json", from.redact)
+	out := turnview.NewEventLog(p.Streams, o.format.Value == "json", from.redact)
 	if o.follow {
 		for record, err := range from.Events(ctx, turn, o.after, eventFilter(*o.delegates)) {
 			if err != nil {

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/cli/internal/explain"
+	"github.com/agentruntime/agentruntime/cli/internal/remote"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
@@ -17,7 +19,7 @@ import (
 func newExplain(p *program) *cobra.Command {
 	var tool, call, flow, request string
 	var online bool
-	at := new(serverFlags)
+	at := new(remote.Flags)
 	cmd := &cobra.Command{
 		Use:   "explain FILE… AGENT | FILE… --workflow ID | AGENT --server URL",
 		Short: "Show how an agent resolves, and why",
@@ -39,31 +41,31 @@ or the server cannot be reached, 2 usage or a file cannot be read.`,
 	}
 	files := filesFlag(cmd)
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if done, err := at.check(cmd, args, 1, []string{"file", "tool", "call", "workflow", "session-request", "online"}); done {
+		if done, err := at.Check(cmd, args, 1, []string{"file", "tool", "call", "workflow", "session-request", "online"}); done {
 			return err
 		}
 		if cmd.Flags().Changed("workflow") {
-			return files.arguments(0, 0, unlimited)(cmd, args)
+			return files.arguments(0, 0, command.Unlimited)(cmd, args)
 		}
-		return files.arguments(1, 1, unlimited)(cmd, args)
+		return files.arguments(1, 1, command.Unlimited)(cmd, args)
 	}
-	at.flags(cmd.Flags())
-	format := formatFlag(cmd, "text", "json", "mermaid")
+	at.AddFlags(cmd.Flags())
+	format := command.AddFormatFlag(cmd, "text", "json", "mermaid")
 	cmd.Flags().StringVar(&tool, "tool", "", "say why the agent has, or does not have, this tool")
 	cmd.Flags().StringVar(&call, "call", "", `say what becomes of a call, as in 'wc {"text":"x"}'`)
-	at.tenantFlag(cmd.Flags())
+	at.AddTenantFlag(cmd.Flags())
 	cmd.Flags().StringVar(&flow, "workflow", "", "show this workflow instead of an agent")
 	cmd.Flags().StringVar(&request, "session-request", "", "show the agent for a sessions turn requested with the JSON in `FILE`, or - for standard input")
 	cmd.Flags().BoolVar(&online, "online", false, "ask the servers of models for limits that the files do not set")
-	excludeFlags(cmd, "tool", "call", "workflow", "session-request")
+	command.ExcludeFlags(cmd, "tool", "call", "workflow", "session-request")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if (tool != "" || call != "") && format.value == "mermaid" {
-			return usagef(cmd, "--tool and --call support the formats text and json")
+		if (tool != "" || call != "") && format.Value == "mermaid" {
+			return command.Usagef(cmd, "--tool and --call support the formats text and json")
 		}
-		if at.tenant != "" && at.server == "" {
-			return usagef(cmd, "--tenant needs --server")
+		if at.Tenant != "" && at.Server == "" {
+			return command.Usagef(cmd, "--tenant needs --server")
 		}
-		if at.server != "" {
+		if at.Server != "" {
 			return explainAtServer(cmd, p, at, args[0])
 		}
 		if cmd.Flags().Changed("workflow") {
@@ -74,7 +76,7 @@ or the server cannot be reached, 2 usage or a file cannot be read.`,
 		if cmd.Flags().Changed("call") {
 			var err error
 			if asked, err = explain.ParseCall(call); err != nil {
-				return usagef(cmd, "%w", err)
+				return command.Usagef(cmd, "%w", err)
 			}
 		}
 		var turn *sessionRequest
@@ -115,20 +117,20 @@ func explainAgent(cmd *cobra.Command, p *program, l *loaded, agent string) error
 		return err
 	}
 	e, own := l.about(cmd.Context(), rev, list, agent)
-	x, out := newExplanation(l, agent, e, own), newOutput(&p.Streams, cmd, l.file.Redact)
-	if e == nil && out.format != "json" {
+	x, out := newExplanation(l, agent, e, own), command.NewOutput(&p.Streams, cmd, l.file.Redact)
+	if e == nil && out.Format != "json" {
 		return failed(l.refuse(own, p.Err))
 	}
 	err = showExplanation(x, l, out)
-	if errors.As(err, new(exit)) && out.format == "mermaid" {
+	if errors.As(err, new(command.Exit)) && out.Format == "mermaid" {
 		return failed(l.refuse(own, p.Err))
 	}
 	return err
 }
 
 // explainAtServer shows how an agent resolves at a server.
-func explainAtServer(cmd *cobra.Command, p *program, at *serverFlags, agent string) error {
-	return at.callAdmin(&p.Streams, cmd, func(ctx context.Context, out *output, c *admin.Client) error {
+func explainAtServer(cmd *cobra.Command, p *program, at *remote.Flags, agent string) error {
+	return at.CallAdmin(&p.Streams, cmd, func(ctx context.Context, out *command.Output, c *admin.Client) error {
 		e, err := c.ExplainAgent(ctx, agent)
 		if err != nil {
 			return err
@@ -143,21 +145,21 @@ func explainTool(cmd *cobra.Command, p *program, l *loaded, agent, tool string, 
 	if err != nil {
 		return err
 	}
-	out := newOutput(&p.Streams, cmd, l.file.Redact)
-	if own.HasErrors() && out.format != "json" {
+	out := command.NewOutput(&p.Streams, cmd, l.file.Redact)
+	if own.HasErrors() && out.Format != "json" {
 		return failed(l.refuse(own, p.Err))
 	}
 	if own.HasErrors() {
-		return failed(out.json(&explain.ToolAnswer{Agent: agent, Tool: tool, Reason: "unresolved", Diagnostics: own}, nil))
+		return failed(out.ShowJSON(&explain.ToolAnswer{Agent: agent, Tool: tool, Reason: "unresolved", Diagnostics: own}, nil))
 	}
 	var a interface{ Text() string } = explain.NewToolAnswer(l.where, e, tool)
 	var end error
 	if call != nil && e.Tool(tool) == nil {
-		end = exit(exitFailed)
+		end = command.Exit(command.Failed)
 	} else if call != nil {
 		a = explain.NewCallAnswer(l.where, e, call)
 	}
-	return cmp.Or(out.show(a, a.Text()), end)
+	return cmp.Or(out.Show(a, a.Text()), end)
 }
 
 // about returns how an agent resolves and the diagnostics that concern it: its own, those about
@@ -226,21 +228,21 @@ func (l *loaded) suppressedOf(e *resolve.Explanation, agent string) []diag.Suppr
 
 // showExplanation writes an explanation; l has the files, and is nil if a server explains. The
 // command fails if the agent does not resolve.
-func showExplanation(x *explain.Agent, l *loaded, out *output) error {
+func showExplanation(x *explain.Agent, l *loaded, out *command.Output) error {
 	var err error
 	switch {
-	case out.format == "json":
-		err = out.json(x, nil)
-	case out.format == "mermaid":
-		err = out.Printf("%s", x.Flowchart(out.redact))
+	case out.Format == "json":
+		err = out.ShowJSON(x, nil)
+	case out.Format == "mermaid":
+		err = out.Printf("%s", x.Flowchart(out.Redact))
 	case l == nil:
 		text := x.Text(nil)
 		for i := range x.Diagnostics {
-			text += findingLine(&x.Diagnostics[i])
+			text += remote.FindingLine(&x.Diagnostics[i])
 		}
-		err = out.Printf("%s", out.redact(text))
+		err = out.Printf("%s", out.Redact(text))
 	default:
-		if err = out.Printf("%s", out.redact(x.Text(l.where))); err == nil && len(x.Diagnostics) > 0 {
+		if err = out.Printf("%s", out.Redact(x.Text(l.where))); err == nil && len(x.Diagnostics) > 0 {
 			report := l.report(x.Diagnostics, out.Out)
 			report.Agents = 1
 			err = renderReport(report, out.Out, diag.FormatText)
@@ -249,7 +251,7 @@ func showExplanation(x *explain.Agent, l *loaded, out *output) error {
 	if err != nil || x.Resolves {
 		return err
 	}
-	return exit(exitFailed)
+	return command.Exit(command.Failed)
 }
 
 // explainWorkflow shows a workflow: its starts and its steps.
@@ -271,7 +273,7 @@ func explainWorkflow(cmd *cobra.Command, p *program, names []string, id string) 
 	}
 	if found == nil {
 		missing := diag.New(diag.InvalidValue, "", "workflow %q is not defined", id).WithNearest(id, ids)
-		return errors.Join(l.refuse(diag.List{missing}, p.Err), exit(exitFailed))
+		return errors.Join(l.refuse(diag.List{missing}, p.Err), command.Exit(command.Failed))
 	}
 	path := diag.Key("workflows", id)
 	own := diag.List{}
@@ -280,14 +282,14 @@ func explainWorkflow(cmd *cobra.Command, p *program, names []string, id string) 
 			own = append(own, d)
 		}
 	}
-	out := newOutput(&p.Streams, cmd, l.file.Redact)
-	if out.format == "mermaid" {
+	out := command.NewOutput(&p.Streams, cmd, l.file.Redact)
+	if out.Format == "mermaid" {
 		err = out.Printf("%s", explain.DrawWorkflow(found, l.file.Redact))
 	} else {
-		err = out.show(explain.NewWorkflow(found, own), found.Explain())
+		err = out.Show(explain.NewWorkflow(found, own), found.Explain())
 	}
 	if err == nil && own.HasErrors() {
-		return errors.Join(l.refuse(own, p.Err), exit(exitFailed))
+		return errors.Join(l.refuse(own, p.Err), command.Exit(command.Failed))
 	}
 	return err
 }

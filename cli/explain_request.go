@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/cli/internal/explain"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/toolgrant"
@@ -44,16 +45,16 @@ func readSessionRequest(cmd *cobra.Command, name string) (*sessionRequest, error
 	}
 	data, err := read()
 	if err != nil {
-		return nil, usagef(cmd, "--session-request: %v", err)
+		return nil, command.Usagef(cmd, "--session-request: %v", err)
 	}
 	var r sessionRequest
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&r); err != nil {
-		return nil, usagef(cmd, "--session-request %s: %v", name, err)
+		return nil, command.Usagef(cmd, "--session-request %s: %v", name, err)
 	}
 	if r.tools, err = toolgrant.Parse(r.ToolRefs, r.ToolSource); err != nil {
-		return nil, usagef(cmd, "--session-request %s: %v", name, err)
+		return nil, command.Usagef(cmd, "--session-request %s: %v", name, err)
 	}
 	return &r, nil
 }
@@ -76,18 +77,18 @@ func explainRequest(cmd *cobra.Command, p *program, l *loaded, agent string, r *
 		return err
 	}
 	if declared == nil || own.HasErrors() {
-		return errors.Join(l.refuse(own, p.Err), exit(exitFailed))
+		return errors.Join(l.refuse(own, p.Err), command.Exit(command.Failed))
 	}
 	turn, grant, err := l.grantTools(rev, declared.Agent, r)
 	if err != nil {
 		p.PrintErrorf("%s", l.file.Redact(err.Error()))
-		return exit(exitFailed)
+		return command.Exit(command.Failed)
 	}
 	e, err := resolve.ExplainEphemeral(ctx, rev, &resolve.Ephemeral{Agent: turn})
 	found := l.file.Complete(e.Diagnostics, diag.FromError(err))
 	x := newExplanation(l, agent, e, found)
 	x.Request = &explain.RequestGrant{Grant: grant, Source: r.ToolSource}
-	return showExplanation(x, l, newOutput(&p.Streams, cmd, l.file.Redact))
+	return showExplanation(x, l, command.NewOutput(&p.Streams, cmd, l.file.Redact))
 }
 
 // grantTools returns an agent with the model and the tools of a turn.

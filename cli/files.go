@@ -1,6 +1,9 @@
 package cli
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/agentruntime/agentruntime/cli/internal/command"
+	"github.com/spf13/cobra"
+)
 
 // fileArguments are the files of a command that has further arguments: either the first arguments,
 // or the values of --file, which may be repeated.
@@ -19,11 +22,11 @@ func (f *fileArguments) arguments(least, most, files int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(f.files) > 0:
-			return arguments(least, most)(cmd, args)
-		case files == unlimited:
-			return arguments(least+1, unlimited)(cmd, args)
+			return command.Arguments(least, most)(cmd, args)
+		case files == command.Unlimited:
+			return command.Arguments(least+1, command.Unlimited)(cmd, args)
 		default:
-			return arguments(least+1, most+files)(cmd, args)
+			return command.Arguments(least+1, most+files)(cmd, args)
 		}
 	}
 }

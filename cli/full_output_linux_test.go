@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/app/shipped"
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 )
 
 // TestOutputThatCannotBeWrittenIsAFailure writes the output of commands to a full disk. Only the
@@ -22,50 +23,50 @@ func TestOutputThatCannotBeWrittenIsAFailure(t *testing.T) {
 	}
 	defer full.Close()
 	settings := Settings{Components: shipped.Components()}
-	if code := Run(t.Context(), settings, []string{"init", file}, strings.NewReader(""), new(bytes.Buffer), new(bytes.Buffer)); code != exitOK {
+	if code := Run(t.Context(), settings, []string{"init", file}, strings.NewReader(""), new(bytes.Buffer), new(bytes.Buffer)); code != command.OK {
 		t.Fatal(code)
 	}
 	for _, tt := range []struct {
 		line string
 		want int
 	}{
-		{"--help", exitFailed},
-		{"--version", exitFailed},
-		{"version", exitFailed},
-		{"help run", exitFailed},
-		{"run --help", exitFailed},
-		{"turns create --help", exitFailed},
-		{"workflows", exitFailed},
-		{"init " + filepath.Join(dir, "other.yaml"), exitFailed},
-		{"validate FILE", exitFailed},
-		{"validate FILE --format json", exitFailed},
-		{"validate FILE --format sarif", exitFailed},
-		{"explain FILE assistant", exitFailed},
-		{"explain FILE assistant --tool word_count", exitFailed},
-		{"explain FILE assistant --format mermaid", exitFailed},
-		{"diff FILE FILE", exitFailed},
-		{"diff FILE FILE --format json", exitFailed},
-		{"run FILE assistant hi", exitFailed},
-		{"run FILE assistant hi --format json", exitFailed},
-		{"run FILE assistant hi --format events", exitFailed},
-		{"eval schema", exitFailed},
-		{"keys new", exitFailed},
-		{"migrate FILE", exitFailed},
-		{"sessions FILE", exitFailed},
-		{"turns FILE", exitFailed},
-		{"turns FILE --format json", exitFailed},
-		{"models", exitFailed},
-		{"models --file FILE", exitFailed},
-		{"models --format json", exitFailed},
-		{"schema", exitFailed},
-		{"completion bash", exitFailed},
-		{"completion fish", exitFailed},
-		{"__complete val", exitFailed},
+		{"--help", command.Failed},
+		{"--version", command.Failed},
+		{"version", command.Failed},
+		{"help run", command.Failed},
+		{"run --help", command.Failed},
+		{"turns create --help", command.Failed},
+		{"workflows", command.Failed},
+		{"init " + filepath.Join(dir, "other.yaml"), command.Failed},
+		{"validate FILE", command.Failed},
+		{"validate FILE --format json", command.Failed},
+		{"validate FILE --format sarif", command.Failed},
+		{"explain FILE assistant", command.Failed},
+		{"explain FILE assistant --tool word_count", command.Failed},
+		{"explain FILE assistant --format mermaid", command.Failed},
+		{"diff FILE FILE", command.Failed},
+		{"diff FILE FILE --format json", command.Failed},
+		{"run FILE assistant hi", command.Failed},
+		{"run FILE assistant hi --format json", command.Failed},
+		{"run FILE assistant hi --format events", command.Failed},
+		{"eval schema", command.Failed},
+		{"keys new", command.Failed},
+		{"migrate FILE", command.Failed},
+		{"sessions FILE", command.Failed},
+		{"turns FILE", command.Failed},
+		{"turns FILE --format json", command.Failed},
+		{"models", command.Failed},
+		{"models --file FILE", command.Failed},
+		{"models --format json", command.Failed},
+		{"schema", command.Failed},
+		{"completion bash", command.Failed},
+		{"completion fish", command.Failed},
+		{"__complete val", command.Failed},
 
-		{"validate", exitUsage},
-		{"validate missing.yaml", exitUsage},
-		{"schema x", exitUsage},
-		{"explain FILE nobody", exitFailed},
+		{"validate", command.Usage},
+		{"validate missing.yaml", command.Usage},
+		{"schema x", command.Usage},
+		{"explain FILE nobody", command.Failed},
 	} {
 		var errs bytes.Buffer
 		args := strings.Fields(strings.ReplaceAll(tt.line, "FILE", file))

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/diag"
 )
@@ -32,7 +33,7 @@ func FuzzValidate(f *testing.F) {
 			var stdout, stderr strings.Builder
 			p := program{Streams: terminal.Streams{In: strings.NewReader(""), Out: &stdout, Err: &stderr}, Components: broken()}
 			code := p.run(t.Context(), args)
-			if code != exitOK && code != exitFailed {
+			if code != command.OK && code != command.Failed {
 				t.Fatalf("%v: exit code %d: %s", args, code, stderr.String())
 			}
 			return code, stdout.String()
@@ -45,7 +46,7 @@ func FuzzValidate(f *testing.F) {
 		if err := json.Unmarshal([]byte(out), &report); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
-		if report.Valid != (code == exitOK) || report.Valid == report.Diagnostics.HasErrors() {
+		if report.Valid != (code == command.OK) || report.Valid == report.Diagnostics.HasErrors() {
 			t.Fatalf("exit code %d for\n%s", code, out)
 		}
 		rows := strings.Split(strings.TrimPrefix(text, "\ufeff"), "\n")

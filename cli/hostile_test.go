@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/testkit/usage"
@@ -64,7 +65,7 @@ func TestHostile(t *testing.T) {
 				var stdout, stderr strings.Builder
 				took, peak := measure(func() {
 					code := run(t.Context(), []string{"validate", "--format", format, file}, terminal.Streams{Out: &stdout, Err: &stderr})
-					if code != exitFailed || stderr.Len() > 0 {
+					if code != command.Failed || stderr.Len() > 0 {
 						t.Errorf("exit code %d, stderr %q", code, stderr.String())
 					}
 				})

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/model"
@@ -34,9 +35,9 @@ func newInit(p *program) *cobra.Command {
 		Long: "init writes " + what + `, config.yaml unless
 another file is named, and beside it the JSON Schema that its first line points
 editors to. It overwrites no configuration.`,
-		Args: arguments(0, 1),
+		Args: command.Arguments(0, 1),
 	}
-	formatFlag(cmd, "text", "json")
+	command.AddFormatFlag(cmd, "text", "json")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		file := "config.yaml"
 		if len(args) > 0 {
@@ -45,7 +46,7 @@ editors to. It overwrites no configuration.`,
 		text := p.starter()
 		if text == nil {
 			p.PrintErrorf("this program has no provider kinds, so it cannot run agents")
-			return exit(exitFailed)
+			return command.Exit(command.Failed)
 		}
 		written, err := writeInit(file, text, p.Command()+schemaSuffix, config.Schema(p.ConfigKinds()))
 		if err != nil {
@@ -53,7 +54,7 @@ editors to. It overwrites no configuration.`,
 		}
 		done := fmt.Sprintf("wrote %s and %s\nnext: %s validate %s\n      %s run %s assistant \"How many words are in this question?\"\n",
 			written[0], written[1], p.Command(), file, p.Command(), file)
-		return newOutput(&p.Streams, cmd, unredacted).show(map[string][]string{"files": written}, done)
+		return command.NewOutput(&p.Streams, cmd, command.Unredacted).Show(map[string][]string{"files": written}, done)
 	}
 	return cmd
 }

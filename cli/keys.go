@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/server/auth"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/spf13/cobra"
@@ -13,7 +14,7 @@ func newKeys(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "keys",
 		Short: "Create API keys and refresh tokens",
-		Args:  arguments(0, 0),
+		Args:  command.Arguments(0, 0),
 	}
 	cmd.AddCommand(newKeysNew(p), newKeysRefresh(p))
 	return cmd
@@ -32,10 +33,10 @@ configuration. The line contains a hash. The key is stored nowhere and cannot be
 again.
 
 Exit codes: 0 done, 2 usage.`,
-		Args: arguments(0, 0),
+		Args: command.Arguments(0, 0),
 	}
 	cmd.Flags().StringVar(&id, "id", "", "name of the key in logs; default: a part of its hash")
-	formatFlag(cmd, "text", "json")
+	command.AddFormatFlag(cmd, "text", "json")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		key := auth.NewKey()
 		hash := auth.HashKey(key).String()
@@ -43,14 +44,14 @@ Exit codes: 0 done, 2 usage.`,
 			id = "key-" + hash[len(hash)-keyName:]
 		}
 		if wrong := spec.CheckID("id", "key", id); len(wrong) > 0 {
-			return usagef(cmd, "%s: %s", wrong[0].Message, wrong[0].Hint)
+			return command.Usagef(cmd, "%s: %s", wrong[0].Message, wrong[0].Hint)
 		}
 		record := struct {
 			ID   string `json:"id"`
 			Key  string `json:"key"`
 			Hash string `json:"hash"`
 		}{id, key, hash}
-		return newOutput(&p.Streams, cmd, unredacted).show(record, fmt.Sprintf("%s\n- {id: %s, hash: %q}\n", key, id, hash))
+		return command.NewOutput(&p.Streams, cmd, command.Unredacted).Show(record, fmt.Sprintf("%s\n- {id: %s, hash: %q}\n", key, id, hash))
 	}
 	return cmd
 }
@@ -69,13 +70,13 @@ secret, the client gets access tokens at POST /api/oauth/token. The token is not
 It is invalid once it expires, the client is removed, or the client's secret changes.
 
 Exit codes: 0 done, 1 the client does not exist, 2 usage or a file cannot be read.`,
-		Args: arguments(2, unlimited),
+		Args: command.Arguments(2, command.Unlimited),
 	}
 	cmd.Flags().StringSliceVar(&scopes, "scope", nil, "scopes of the token; default: all scopes of the client")
 	cmd.Flags().DurationVar(&valid, "valid", valid, "how long the token is good")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if valid <= 0 {
-			return usagef(cmd, "--valid is %s; it must be more than 0", valid)
+			return command.Usagef(cmd, "--valid is %s; it must be more than 0", valid)
 		}
 		token, err := refreshToken(p, args[:len(args)-1], args[len(args)-1], scopes, time.Now().Add(valid))
 		if err != nil {
@@ -96,7 +97,7 @@ func refreshToken(p *program, files []string, client string, scopes []string, en
 	token, err := p.IssueRefreshToken(&l.file.Server, client, scopes, end)
 	if err != nil {
 		p.PrintErrorf("%s", l.file.Redact(err.Error()))
-		return "", exit(exitFailed)
+		return "", command.Exit(command.Failed)
 	}
 	return token, nil
 }

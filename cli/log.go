@@ -3,6 +3,7 @@ package cli
 import (
 	"io"
 
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/cli/internal/redaction"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/spf13/cobra"
@@ -19,21 +20,21 @@ const (
 
 // logFlags are the flags of the log.
 type logFlags struct {
-	format  choice
+	format  command.Choice
 	verbose bool
 }
 
 // addFlags adds --verbose and --log-format.
 func (o *logFlags) addFlags(cmd *cobra.Command) {
-	o.format.allowed = []string{logJSON, logText}
+	o.format.Allowed = []string{logJSON, logText}
 	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "show the runtime's log on standard error")
 	cmd.Flags().Var(&o.format, "log-format", "format of the log: json, text (default text on a terminal, json elsewhere)")
 }
 
 // newLogOutput returns the log's output in the chosen format. The default is text on a terminal
 // and JSON elsewhere.
-func newLogOutput(out io.Writer, format *choice) *logOutput {
-	o := &logOutput{out: out, format: format.value}
+func newLogOutput(out io.Writer, format *command.Choice) *logOutput {
+	o := &logOutput{out: out, format: format.Value}
 	if f, ok := terminal.FileOf(out); o.format == "" && ok && term.IsTerminal(int(f.Fd())) {
 		o.format = logText
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
@@ -38,7 +39,7 @@ func TestTheLogIsTextOnATerminalAndJSONElsewhere(t *testing.T) {
 		{"json on a terminal", logJSON, terminal, logJSON},
 		{"text elsewhere", logText, none, logText},
 	} {
-		if got := newLogOutput(tt.out, &choice{value: tt.chosen}).format; got != tt.want {
+		if got := newLogOutput(tt.out, &command.Choice{Value: tt.chosen}).format; got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
 		}
 	}
@@ -52,7 +53,7 @@ func TestPropertyNoFormatOfTheLogShowsASecret(t *testing.T) {
 		secret := rapid.StringOfN(rapid.RuneFrom([]rune("a1 \"\\<>&\n\té☃")), 6, 20, -1).Draw(t, "secret") + "Zq7"
 		redact := func(text string) string { return strings.ReplaceAll(text, secret, "***") }
 		var out bytes.Buffer
-		log := newLogOutput(&out, &choice{value: logJSON})
+		log := newLogOutput(&out, &command.Choice{Value: logJSON})
 		log.redact = redact
 		newLogger(log, true).Named("n"+secret).Warn("m "+secret, zap.String("text", secret), zap.String(secret, "name"),
 			zap.String("reason", secret), zap.Any("nested", map[string]any{"a": []string{"x" + secret}, secret: 1}))
@@ -91,7 +92,7 @@ func flatten(v any) string {
 func TestANumberThatIsSecretIsNotLogged(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	log := newLogOutput(&out, &choice{value: logJSON})
+	log := newLogOutput(&out, &command.Choice{Value: logJSON})
 	log.redact = func(text string) string { return strings.ReplaceAll(text, "20240817", "***") }
 	newLogger(log, true).Info("m", zap.Int("pin", 20240817), zap.Int("other", 7), zap.Ints("many", []int{1, 20240817, -3}))
 	var line struct {

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/app"
+	"github.com/agentruntime/agentruntime/cli/internal/command"
+	"github.com/agentruntime/agentruntime/cli/internal/remote"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/registry"
@@ -23,7 +25,7 @@ import (
 // loginOptions are the flags of login.
 type loginOptions struct {
 	files           *fileArguments
-	at              serverFlags
+	at              remote.Flags
 	tenant, subject string
 	scopes          []string
 	timeout         time.Duration
@@ -51,7 +53,7 @@ Exit codes: 0 done, 1 the login failed, 2 usage or a file cannot be read, 130 ca
 		RunE: func(cmd *cobra.Command, args []string) error { return logIn(cmd.Context(), cmd, p, args, &o) },
 	}
 	o.files = filesFlag(cmd)
-	o.at.flags(cmd.Flags())
+	o.at.AddFlags(cmd.Flags())
 	ownerFlags(cmd, &o.tenant, &o.subject)
 	cmd.Flags().StringArrayVar(&o.scopes, "scope", nil, "request this scope besides those that the server asks for; can be repeated")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 10*time.Minute, "how long to wait for the browser")
@@ -60,7 +62,7 @@ Exit codes: 0 done, 1 the login failed, 2 usage or a file cannot be read, 130 ca
 
 // logIn waits for the browser and stores the login.
 func logIn(ctx context.Context, cmd *cobra.Command, p *program, args []string, o *loginOptions) error {
-	if o.at.server != "" {
+	if o.at.Server != "" {
 		return p.logInAtServer(cmd, args[0], o)
 	}
 	return o.withLogins(ctx, cmd, p, args, func(l *loaded, server tools.LoginBundle, tenant *tools.TenantVariables) error {
@@ -88,12 +90,12 @@ func (o *loginOptions) withLogins(ctx context.Context, cmd *cobra.Command, p *pr
 	}
 	bundle, err := loginBundle(rev.Set(), id)
 	if err != nil {
-		return usagef(cmd, "%w", err)
+		return command.Usagef(cmd, "%w", err)
 	}
 	err = p.withLoginStore(ctx, l, p.StoreDriver(l.file).Open, func(s *service.Service) error {
 		return use(l, bundle, &tools.TenantVariables{Declared: rev.Set().Tenants, Source: s.LoginsOf(o.tenant, o.subject)})
 	})
-	return fail(ctx, &p.Streams, l.file.Redact, o.adviseServer(p, l, cmd, id, err))
+	return command.Fail(ctx, &p.Streams, l.file.Redact, o.adviseServer(p, l, cmd, id, err))
 }
 
 // openStore is one of a driver's open functions.
@@ -214,14 +216,14 @@ Exit codes: 0 done, or nobody had logged in, 1 the login could not be deleted or
 		RunE: func(cmd *cobra.Command, args []string) error { return logOut(cmd.Context(), cmd, p, args, &o) },
 	}
 	o.files = filesFlag(cmd)
-	o.at.flags(cmd.Flags())
+	o.at.AddFlags(cmd.Flags())
 	ownerFlags(cmd, &o.tenant, &o.subject)
 	return cmd
 }
 
 // logOut deletes the login and shows the result for its tokens.
 func logOut(ctx context.Context, cmd *cobra.Command, p *program, args []string, o *loginOptions) error {
-	if o.at.server != "" {
+	if o.at.Server != "" {
 		return p.logOutAtServer(cmd, args[0], o)
 	}
 	return o.withLogins(ctx, cmd, p, args, func(l *loaded, server tools.LoginBundle, tenant *tools.TenantVariables) error {

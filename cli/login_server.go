@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/agentruntime/agentruntime/cli/internal/command"
+	"github.com/agentruntime/agentruntime/cli/internal/remote"
 	"github.com/agentruntime/agentruntime/internal/landing"
 	"github.com/agentruntime/agentruntime/server/admin"
 	"github.com/agentruntime/agentruntime/store"
@@ -17,7 +19,7 @@ import (
 
 // checkArguments checks the arguments of login and logout: FILE and SERVER, or SERVER with --server.
 func (o *loginOptions) checkArguments(cmd *cobra.Command, args []string) error {
-	if done, err := o.at.check(cmd, args, 1, []string{"file"}); done {
+	if done, err := o.at.Check(cmd, args, 1, []string{"file"}); done {
 		return err
 	}
 	return o.files.arguments(1, 1, 1)(cmd, args)
@@ -25,7 +27,7 @@ func (o *loginOptions) checkArguments(cmd *cobra.Command, args []string) error {
 
 // logInAtServer has a running server log in and store the tokens. This machine has the browser.
 func (p *program) logInAtServer(cmd *cobra.Command, id string, o *loginOptions) error {
-	return o.at.callAdmin(&p.Streams, cmd, func(ctx context.Context, out *output, c *admin.Client) error {
+	return o.at.CallAdmin(&p.Streams, cmd, func(ctx context.Context, out *command.Output, c *admin.Client) error {
 		waiting, cancel := context.WithTimeoutCause(ctx, o.timeout, o.tooLate())
 		defer cancel()
 		done, err := p.finishLogin(waiting, c, id, o)
@@ -39,7 +41,7 @@ func (p *program) logInAtServer(cmd *cobra.Command, id string, o *loginOptions) 
 		if done.ListError != "" {
 			result.ListError = errors.New(done.ListError)
 		}
-		return writeLogin(p.Out, result, o.tenant, out.redact)
+		return writeLogin(p.Out, result, o.tenant, out.Redact)
 	})
 }
 
@@ -79,19 +81,19 @@ func (p *program) finishLogin(ctx context.Context, c *admin.Client, id string, o
 
 // logOutAtServer has a running server delete a login.
 func (p *program) logOutAtServer(cmd *cobra.Command, id string, o *loginOptions) error {
-	return o.at.callAdmin(&p.Streams, cmd, func(ctx context.Context, out *output, c *admin.Client) error {
+	return o.at.CallAdmin(&p.Streams, cmd, func(ctx context.Context, out *command.Output, c *admin.Client) error {
 		done, err := c.DeleteLogin(ctx, o.tenant, id, o.subject)
 		if err != nil {
 			return err
 		}
 		if !done.Found {
-			return writeLogout(p.Out, nil, o.tenant, out.redact)
+			return writeLogout(p.Out, nil, o.tenant, out.Redact)
 		}
 		result := &tools.LogoutResult{Issuer: done.Issuer, IsRevoked: done.Revoked}
 		if done.RevokeError != "" {
 			result.RevokeError = errors.New(done.RevokeError)
 		}
-		return writeLogout(p.Out, result, o.tenant, out.redact)
+		return writeLogout(p.Out, result, o.tenant, out.Redact)
 	})
 }
 
@@ -118,5 +120,5 @@ func (o *loginOptions) adviseServer(p *program, l *loaded, cmd *cobra.Command, i
 	if cmd.Flags().Changed("subject") {
 		line += " --subject " + o.subject
 	}
-	return fmt.Errorf("%w\n  use the running server, with a key in %s: %s", err, keyVariable, line)
+	return fmt.Errorf("%w\n  use the running server, with a key in %s: %s", err, remote.KeyVariable, line)
 }

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/app/shipped"
+	"github.com/agentruntime/agentruntime/cli/internal/command"
+	"github.com/agentruntime/agentruntime/cli/internal/remote"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/internal/testkit/oauthtest"
 )
@@ -74,22 +76,22 @@ func TestALoginSurvivesItsProcess(t *testing.T) {
 		}
 		shown += out.String() + err.String()
 	}
-	run(exitUsage, `"plain" needs no login; there are issues`, "login", config, "plain")
-	run(exitFailed, "nobody logged in within 1ms", "login", config, "issues", "--timeout", "1ms")
-	run(exitOK, "Logged in at "+w.Issuer+" for tenant default.", "login", config, "issues")
-	run(exitOK, "It worked.", "run", config, "clerk", "Go", "--session", "one")
-	run(exitOK, "login: at "+w.Issuer+" for tenant default", "doctor", config, "--mcp", "issues")
-	run(exitFailed, "login required: nobody has logged in; run: runtime login FILE issues --tenant acme", "doctor", config, "--mcp", "issues", "--tenant", "acme")
+	run(command.Usage, `"plain" needs no login; there are issues`, "login", config, "plain")
+	run(command.Failed, "nobody logged in within 1ms", "login", config, "issues", "--timeout", "1ms")
+	run(command.OK, "Logged in at "+w.Issuer+" for tenant default.", "login", config, "issues")
+	run(command.OK, "It worked.", "run", config, "clerk", "Go", "--session", "one")
+	run(command.OK, "login: at "+w.Issuer+" for tenant default", "doctor", config, "--mcp", "issues")
+	run(command.Failed, "login required: nobody has logged in; run: runtime login FILE issues --tenant acme", "doctor", config, "--mcp", "issues", "--tenant", "acme")
 	w.Revoke(false)
-	run(exitOK, "It worked.", "run", config, "clerk", "Go", "--session", "two")
-	run(exitOK, "login required: nobody has logged in", "run", config, "clerk", "Go", "--session", "three", "--tenant", "acme", "--format", "events")
-	run(exitOK, "login required: logins are in the store", "run", config, "clerk", "Go", "--format", "events")
-	run(exitOK, "", "explain", config, "clerk", "--format", "json")
-	run(exitOK, "", "sessions", "export", config, "one")
-	run(exitOK, "Nobody has logged in for tenant acme.", "logout", config, "issues", "--tenant", "acme")
-	run(exitOK, "Logged out at "+w.Issuer+" for tenant default. The tokens are revoked.", "logout", config, "issues")
-	run(exitOK, "Nobody has logged in for tenant default.", "logout", config, "issues")
-	run(exitOK, "login required: nobody has logged in", "run", config, "clerk", "Go", "--session", "four", "--format", "events")
+	run(command.OK, "It worked.", "run", config, "clerk", "Go", "--session", "two")
+	run(command.OK, "login required: nobody has logged in", "run", config, "clerk", "Go", "--session", "three", "--tenant", "acme", "--format", "events")
+	run(command.OK, "login required: logins are in the store", "run", config, "clerk", "Go", "--format", "events")
+	run(command.OK, "", "explain", config, "clerk", "--format", "json")
+	run(command.OK, "", "sessions", "export", config, "one")
+	run(command.OK, "Nobody has logged in for tenant acme.", "logout", config, "issues", "--tenant", "acme")
+	run(command.OK, "Logged out at "+w.Issuer+" for tenant default. The tokens are revoked.", "logout", config, "issues")
+	run(command.OK, "Nobody has logged in for tenant default.", "logout", config, "issues")
+	run(command.OK, "login required: nobody has logged in", "run", config, "clerk", "Go", "--session", "four", "--format", "events")
 	files, err := filepath.Glob(store + "*")
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
@@ -134,13 +136,13 @@ func TestALoginCountsForARunningServer(t *testing.T) {
 			run := func(code int, want string, args ...string) {
 				t.Helper()
 				out, cmd := &browser{world: w}, exec.CommandContext(t.Context(), "runtime", append(args, "--tenant", "acme")...)
-				cmd.Env = append(os.Environ(), keyVariable+"="+loginKey)
+				cmd.Env = append(os.Environ(), remote.KeyVariable+"="+loginKey)
 				cmd.Dir, cmd.Stdout, cmd.Stderr = f.dir, struct{ io.Writer }{out}, struct{ io.Writer }{out} // without the methods of the buffer
 				if _ = cmd.Run(); cmd.ProcessState.ExitCode() != code || !strings.Contains(out.String(), want) {
 					t.Errorf("%v ends with %s, want %d with %q:\n%s", args, cmd.ProcessState, code, want, out.String())
 				}
 			}
-			run(exitOK, "Logged in", "login", "config.yaml", "issues")
+			run(command.OK, "Logged in", "login", "config.yaml", "issues")
 			s := f.start("127.0.0.1:0")
 			call := func(want string) {
 				t.Helper()
@@ -162,29 +164,29 @@ func TestALoginCountsForARunningServer(t *testing.T) {
 			w.Revoke(true)
 			call("It failed.")
 			ready(true)
-			run(exitFailed, "run: runtime login FILE issues --tenant acme", "doctor", "config.yaml", "--mcp", "issues")
+			run(command.Failed, "run: runtime login FILE issues --tenant acme", "doctor", "config.yaml", "--mcp", "issues")
 			if name == "sqlite" {
 				for _, verb := range []string{"login", "logout"} {
-					run(exitFailed, "use the running server, with a key in RUNTIME_API_KEY: runtime "+verb+" issues --server http://127.0.0.1:8080 --tenant acme", verb, "config.yaml", "issues")
+					run(command.Failed, "use the running server, with a key in RUNTIME_API_KEY: runtime "+verb+" issues --server http://127.0.0.1:8080 --tenant acme", verb, "config.yaml", "issues")
 				}
 			} else {
-				run(exitOK, "Logged in", "login", "config.yaml", "issues")
+				run(command.OK, "Logged in", "login", "config.yaml", "issues")
 				call("It worked.")
-				run(exitOK, "The tokens are revoked.", "logout", "config.yaml", "issues")
+				run(command.OK, "The tokens are revoked.", "logout", "config.yaml", "issues")
 			}
-			run(exitFailed, "nobody logged in within 1ms", "login", "issues", "--server", s.url, "--timeout", "1ms")
-			run(exitOK, "Logged in at "+w.Issuer+" for tenant acme.", "login", "issues", "--server", s.url)
+			run(command.Failed, "nobody logged in within 1ms", "login", "issues", "--server", s.url, "--timeout", "1ms")
+			run(command.OK, "Logged in at "+w.Issuer+" for tenant acme.", "login", "issues", "--server", s.url)
 			call("It worked.")
 			ready(false)
-			run(exitOK, "The tokens are revoked.", "logout", "issues", "--server", s.url)
-			run(exitOK, "Nobody has logged in for tenant acme.", "logout", "issues", "--server", s.url)
+			run(command.OK, "The tokens are revoked.", "logout", "issues", "--server", s.url)
+			run(command.OK, "Nobody has logged in for tenant acme.", "logout", "issues", "--server", s.url)
 			call("It failed.")
-			run(exitFailed, "not found", "login", "none", "--server", s.url)
-			run(exitUsage, "--server and FILE exclude each other", "login", "config.yaml", "issues", "--server", s.url)
-			run(exitUsage, "--file cannot be used with --server", "login", "-f", "config.yaml", "issues", "--server", s.url)
-			run(exitOK, "Logged in", "login", "issues", "--server", s.url)
+			run(command.Failed, "not found", "login", "none", "--server", s.url)
+			run(command.Usage, "--server and FILE exclude each other", "login", "config.yaml", "issues", "--server", s.url)
+			run(command.Usage, "--file cannot be used with --server", "login", "-f", "config.yaml", "issues", "--server", s.url)
+			run(command.OK, "Logged in", "login", "issues", "--server", s.url)
 			call("It worked.")
-			run(exitOK, "login: at "+w.Issuer+" for tenant acme", "doctor", "config.yaml", "--mcp", "issues")
+			run(command.OK, "login: at "+w.Issuer+" for tenant acme", "doctor", "config.yaml", "--mcp", "issues")
 		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 )
@@ -16,11 +17,11 @@ func newMan(p *program) *cobra.Command {
 it does not exist. SOURCE_DATE_EPOCH, if set, determines the date of the pages.
 
 Exit codes: 0 done, 1 the pages cannot be written, 2 usage.`,
-		Args: arguments(1, 1),
+		Args: command.Arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := writeManual(cmd.Root(), p.version(), args[0]); err != nil {
 				p.PrintErrorf("%v", err)
-				return exit(exitFailed)
+				return command.Exit(command.Failed)
 			}
 			return nil
 		},

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/app"
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/runtime"
@@ -44,7 +45,7 @@ For clients that speak HTTP, serve has the same tools at /mcp.
 Exit codes: 0 the client has closed its input, 1 the configuration is invalid or the store
 cannot be used, 2 usage or a file cannot be read, 130 canceled.`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			return o.files.arguments(0, unlimited, unlimited)(cmd, args)
+			return o.files.arguments(0, command.Unlimited, command.Unlimited)(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return serveMCP(cmd.Context(), p, args, &o) },
 	}

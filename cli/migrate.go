@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/agentruntime/agentruntime/app"
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/cli/internal/redaction"
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
@@ -22,11 +23,11 @@ shrink, which serve does not do; that needs as much free disk space as the size 
 file.
 
 Exit codes: 0 done, 1 the store cannot be migrated, 2 usage or a file cannot be read.`,
-		Args: arguments(1, unlimited),
+		Args: command.Arguments(1, command.Unlimited),
 	}
-	format := formatFlag(cmd, "text", "json")
+	format := command.AddFormatFlag(cmd, "text", "json")
 	cmd.RunE = func(cmd *cobra.Command, files []string) error {
-		return migrate(cmd.Context(), p, files, format.value)
+		return migrate(cmd.Context(), p, files, format.Value)
 	}
 	return cmd
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/internal/nearest"
 	"github.com/agentruntime/agentruntime/internal/pattern"
@@ -39,30 +40,30 @@ each value: the configuration, or else the server, or else the catalog. The serv
 asked with --online only.
 
 Exit codes: 0 done, 1 the configuration has errors, 2 usage or a file cannot be read.`,
-		Args: arguments(0, 1),
+		Args: command.Arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(files) > 0 {
 				return listConfigured(cmd, p, files, strings.Join(args, ""), online)
 			}
 			if online {
-				return usagef(cmd, "--online needs --file")
+				return command.Usagef(cmd, "--online needs --file")
 			}
 			if len(args) > 0 && namesConfiguration(args[0]) {
-				return usagef(cmd, "%s is the name of a file, not a pattern for names of models; --file %[1]s lists the models of a configuration", args[0])
+				return command.Usagef(cmd, "%s is the name of a file, not a pattern for names of models; --file %[1]s lists the models of a configuration", args[0])
 			}
 			list, err := findModels(vendor, strings.Join(args, ""))
 			if err != nil {
-				return usagef(cmd, "%w", err)
+				return command.Usagef(cmd, "%w", err)
 			}
-			return list.show(newOutput(&p.Streams, cmd, unredacted), vendor, strings.Join(args, ""))
+			return list.show(command.NewOutput(&p.Streams, cmd, command.Unredacted), vendor, strings.Join(args, ""))
 		},
 	}
-	formatFlag(cmd, "text", "json")
+	command.AddFormatFlag(cmd, "text", "json")
 	cmd.Flags().StringVar(&vendor, "vendor", "", "only models of this vendor, such as openai")
 	cmd.Flags().StringArrayVarP(&files, "file", "f", nil, "list the models of this configuration `FILE`; can be repeated")
 	cmd.Flags().BoolVar(&online, "online", false, "with --file, ask the servers of the models for their limits")
-	excludeFlags(cmd, "vendor", "file")
-	excludeFlags(cmd, "vendor", "online")
+	command.ExcludeFlags(cmd, "vendor", "file")
+	command.ExcludeFlags(cmd, "vendor", "online")
 	return cmd
 }
 
@@ -76,7 +77,7 @@ func namesConfiguration(name string) bool {
 func listConfigured(cmd *cobra.Command, p *program, files []string, glob string, online bool) error {
 	matches, err := pattern.Compile(cmp.Or(glob, "**"))
 	if err != nil {
-		return usagef(cmd, "the pattern %q: %w", glob, err)
+		return command.Usagef(cmd, "the pattern %q: %w", glob, err)
 	}
 	l, err := p.load(files, false, unheard())
 	if err != nil {
@@ -91,15 +92,15 @@ func listConfigured(cmd *cobra.Command, p *program, files []string, glob string,
 		return err
 	}
 	facts := slices.DeleteFunc(resolve.ModelFacts(rev), func(f resolve.ModelFact) bool { return !matches.Match(f.Model) })
-	err = (&listing[resolve.ModelFact]{
-		record: struct {
+	err = (&command.Listing[resolve.ModelFact]{
+		Record: struct {
 			Facts []resolve.ModelFact `json:"facts"`
 		}{append([]resolve.ModelFact{}, facts...)},
-		items: facts, header: []string{"MODEL", "FIELD", "VALUE", "SOURCE"},
-		row: func(f resolve.ModelFact) []string {
+		Items: facts, Header: []string{"MODEL", "FIELD", "VALUE", "SOURCE"},
+		Row: func(f resolve.ModelFact) []string {
 			return []string{f.Model, f.Field, l.file.Redact(f.Value), f.Source}
 		},
-	}).show(newOutput(&p.Streams, cmd, l.file.Redact))
+	}).Show(command.NewOutput(&p.Streams, cmd, l.file.Redact))
 	if err == nil && list.HasErrors() {
 		return failed(l.refuse(list, p.Err))
 	}
@@ -147,18 +148,18 @@ func (*modelList) missingText(vendor, glob string) string {
 }
 
 // show writes the models. vendor is the value of --vendor, and glob the pattern; empty without it.
-func (l *modelList) show(out *output, vendor, glob string) error {
-	return (&listing[*catalog.Model]{
-		record: l, items: l.Models, none: l.missingText(vendor, glob),
-		header: []string{"VENDOR", "MODEL", "CONTEXT", "OUTPUT", "READS", "INPUT", "OUTPUT", "CACHED", "CUTOFF", "RETIRES"},
-		row: func(m *catalog.Model) []string {
+func (l *modelList) show(out *command.Output, vendor, glob string) error {
+	return (&command.Listing[*catalog.Model]{
+		Record: l, Items: l.Models, None: l.missingText(vendor, glob),
+		Header: []string{"VENDOR", "MODEL", "CONTEXT", "OUTPUT", "READS", "INPUT", "OUTPUT", "CACHED", "CUTOFF", "RETIRES"},
+		Row: func(m *catalog.Model) []string {
 			input, output, cached := listedPrices(m.Pricing)
 			return []string{
 				m.Vendor, m.Name, countOrDash(m.ContextWindow), countOrDash(m.MaxOutput), spec.JoinModalities(m.Modalities.Input, ","),
 				input, output, cached, terminal.OrDash(m.KnowledgeCutoff), terminal.OrDash(m.Retires),
 			}
 		},
-	}).show(out)
+	}).Show(out)
 }
 
 func countOrDash(n int) string {

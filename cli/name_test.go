@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/app/shipped"
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/tools"
@@ -27,19 +28,19 @@ func TestACommandGoesByItsOwnName(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"--help"}, exitOK, "agents validate config.yaml"},
-		{[]string{"turns", "resolve", "--help"}, exitOK, `"agents turns"`},
-		{[]string{"completion", "fish", "--help"}, exitOK, "agents.fish"},
-		{[]string{"completion", "bash"}, exitOK, "__start_agents"},
-		{[]string{"version"}, exitOK, "agents v1 ("},
-		{[]string{"frobnicate"}, exitUsage, `agents: unknown command "frobnicate" for "agents"`},
-		{[]string{"run"}, exitUsage, "usage: agents run"},
-		{[]string{"init", config}, exitOK, "next: agents validate"},
-		{[]string{"turns", config}, exitFailed, `"agents migrate", "agents serve"`},
-		{[]string{"turns", "create", config, "assistant", "Hello.", "--wait"}, exitUsage, `or use "agents run"`},
-		{[]string{"validate", broken}, exitFailed, `"agents keys new"`},
-		{[]string{"validate", "--format", "json", broken}, exitFailed, `\"agents keys new\"`},
-		{[]string{"man", manual}, exitOK, ""},
+		{[]string{"--help"}, command.OK, "agents validate config.yaml"},
+		{[]string{"turns", "resolve", "--help"}, command.OK, `"agents turns"`},
+		{[]string{"completion", "fish", "--help"}, command.OK, "agents.fish"},
+		{[]string{"completion", "bash"}, command.OK, "__start_agents"},
+		{[]string{"version"}, command.OK, "agents v1 ("},
+		{[]string{"frobnicate"}, command.Usage, `agents: unknown command "frobnicate" for "agents"`},
+		{[]string{"run"}, command.Usage, "usage: agents run"},
+		{[]string{"init", config}, command.OK, "next: agents validate"},
+		{[]string{"turns", config}, command.Failed, `"agents migrate", "agents serve"`},
+		{[]string{"turns", "create", config, "assistant", "Hello.", "--wait"}, command.Usage, `or use "agents run"`},
+		{[]string{"validate", broken}, command.Failed, `"agents keys new"`},
+		{[]string{"validate", "--format", "json", broken}, command.Failed, `\"agents keys new\"`},
+		{[]string{"man", manual}, command.OK, ""},
 	} {
 		t.Run(strings.ReplaceAll(strings.Join(tt.args, " "), dir+"/", ""), func(t *testing.T) {
 			var out bytes.Buffer
@@ -80,7 +81,7 @@ func TestInitWritesWhatAProgramHas(t *testing.T) {
 			small.Kinds.Providers = append(small.Kinds.Providers, kind)
 			file := filepath.Join(t.TempDir(), "config.yaml")
 			var out bytes.Buffer
-			if code := Run(t.Context(), Settings{Components: small}, []string{"init", file}, strings.NewReader(""), &out, &out); code != exitOK {
+			if code := Run(t.Context(), Settings{Components: small}, []string{"init", file}, strings.NewReader(""), &out, &out); code != command.OK {
 				t.Fatalf("exit %d: %s", code, &out)
 			}
 			text, err := os.ReadFile(file)
@@ -90,7 +91,7 @@ func TestInitWritesWhatAProgramHas(t *testing.T) {
 			if _, list := config.Parse([]config.Source{{Name: file, Data: text}}, config.Options{Kinds: small.ConfigKinds()}); list.HasErrors() || len(list) > 0 && list[0].Code != diag.UnsetVariable {
 				t.Errorf("%v\n%s", list, text)
 			}
-			if code := Run(t.Context(), Settings{Components: small}, []string{"validate", file}, strings.NewReader(""), &out, &out); code != exitOK {
+			if code := Run(t.Context(), Settings{Components: small}, []string{"validate", file}, strings.NewReader(""), &out, &out); code != command.OK {
 				t.Errorf("exit %d: %s\n%s", code, &out, text)
 			}
 		})
@@ -102,7 +103,7 @@ func TestInitWritesWhatAProgramHas(t *testing.T) {
 		var out bytes.Buffer
 		file := filepath.Join(t.TempDir(), "config.yaml")
 		code := Run(t.Context(), Settings{Components: small}, []string{"init", file}, strings.NewReader(""), &out, &out)
-		if _, err := os.Stat(file); code != exitFailed || err == nil || !strings.Contains(out.String(), "no provider kinds") {
+		if _, err := os.Stat(file); code != command.Failed || err == nil || !strings.Contains(out.String(), "no provider kinds") {
 			t.Errorf("exit %d: %s", code, &out)
 		}
 	})

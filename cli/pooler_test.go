@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/internal/testkit/pgtest"
 )
 
@@ -60,7 +61,7 @@ func TestReplicasShareAPooler(t *testing.T) {
 		}
 	}
 	for _, s := range replicas {
-		if code := s.end(t); code != exitOK {
+		if code := s.end(t); code != command.OK {
 			t.Errorf("exit code %d: %s", code, s.said)
 		}
 		if said := s.said.String(); strings.Contains(said, "SQLSTATE") || strings.Contains(said, "WARN") && strings.Contains(said, "listen") {

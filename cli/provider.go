@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/app"
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/runtime"
@@ -43,7 +44,7 @@ func newProvider(p *program) *cobra.Command {
 		Use:   "provider COMMAND",
 		Short: "Serve agents to a Gestalt host",
 		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return usagef(cmd, "a command is required") },
+		RunE:  func(cmd *cobra.Command, _ []string) error { return command.Usagef(cmd, "a command is required") },
 	}
 	cmd.AddCommand(newProviderServe(p))
 	return cmd
@@ -74,7 +75,7 @@ does not serve HTTP.
 
 Exit codes: 0 after a clean shutdown, 1 the configuration is invalid or the store cannot
 be used, 2 usage or a file cannot be read.`,
-		Args: arguments(1, unlimited),
+		Args: command.Arguments(1, command.Unlimited),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			return serveProvider(cmd.Context(), p, cmd, files, &o)
 		},
@@ -87,10 +88,10 @@ be used, 2 usage or a file cannot be read.`,
 func serveProvider(ctx context.Context, p *program, cmd *cobra.Command, files []string, o *providerOptions) error {
 	socket := os.Getenv(socketVariable)
 	if socket == "" {
-		return usagef(cmd, "%s is not set: a host of Gestalt starts this command", socketVariable)
+		return command.Usagef(cmd, "%s is not set: a host of Gestalt starts this command", socketVariable)
 	}
 	if p.Provider == nil {
-		return fail(ctx, &p.Streams, unredacted, errors.New("this program was built without the protocol of agent providers"))
+		return command.Fail(ctx, &p.Streams, command.Unredacted, errors.New("this program was built without the protocol of agent providers"))
 	}
 	l, err := p.open(files, &o.logFlags, newLogger)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v4"
@@ -22,7 +23,7 @@ import (
 func publishedSchema(t *testing.T) (any, *jsonschema.Compiler) {
 	t.Helper()
 	var out bytes.Buffer
-	if code := run(t.Context(), []string{"schema"}, terminal.Streams{Out: &out, Err: os.Stderr}); code != exitOK {
+	if code := run(t.Context(), []string{"schema"}, terminal.Streams{Out: &out, Err: os.Stderr}); code != command.OK {
 		t.Fatalf("exit code %d", code)
 	}
 	document, err := jsonschema.UnmarshalJSON(&out)

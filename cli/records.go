@@ -8,6 +8,8 @@ import (
 	"iter"
 
 	"github.com/agentruntime/agentruntime/app"
+	"github.com/agentruntime/agentruntime/cli/internal/command"
+	"github.com/agentruntime/agentruntime/cli/internal/remote"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/event/interaction"
 	"github.com/agentruntime/agentruntime/runtime"
@@ -60,7 +62,7 @@ type place struct {
 
 // target is the place named on the command line: configuration files with a store, or a server.
 type target struct {
-	serverFlags
+	remote.Flags
 	files []string
 }
 
@@ -68,10 +70,10 @@ type target struct {
 // --server only the others. The local flags require files.
 func (t *target) arguments(others int, local ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if done, err := t.check(cmd, args, others, local); done {
+		if done, err := t.Check(cmd, args, others, local); done {
 			return err
 		}
-		return arguments(others+1, unlimited)(cmd, args)
+		return command.Arguments(others+1, command.Unlimited)(cmd, args)
 	}
 }
 
@@ -84,8 +86,8 @@ func (t *target) take(args []string, others int) []string {
 
 // lookAt calls do with a place's records for reading, even while another process works on them.
 func (p *program) lookAt(ctx context.Context, t *target, do func(*place) error) error {
-	if t.server != "" {
-		return p.reach(ctx, &t.serverFlags, do)
+	if t.Server != "" {
+		return p.reach(ctx, &t.Flags, do)
 	}
 	l, err := p.loadStore(t.files)
 	if err != nil {
@@ -126,8 +128,8 @@ type change struct {
 // change calls do with the records of a place to change them. It works on no turns
 // itself.
 func (p *program) change(ctx context.Context, t *target, c change, do func(*place) error) error {
-	if t.server != "" {
-		return p.reach(ctx, &t.serverFlags, do)
+	if t.Server != "" {
+		return p.reach(ctx, &t.Flags, do)
 	}
 	l, err := p.loadStore(t.files)
 	if err != nil {
@@ -171,7 +173,7 @@ func (p *program) complain(ctx context.Context, l *loaded, err error) error {
 	case errors.Is(err, server.ErrUnauthenticated):
 		err = fmt.Errorf("%w\n  make a key with \"%s keys new\", or write server.allow_unauthenticated: true", err, p.Command())
 	}
-	return fail(ctx, &p.Streams, l.file.Redact, err)
+	return command.Fail(ctx, &p.Streams, l.file.Redact, err)
 }
 
 // eventFilter returns the filter that selects the events to show.
@@ -183,8 +185,8 @@ func eventFilter(delegates bool) service.EventFilter {
 }
 
 // reach calls do with the records at a server.
-func (p *program) reach(ctx context.Context, r *serverFlags, do func(*place) error) error {
-	return r.connect(ctx, &p.Streams, func(client *native.Client, redact func(string) string) error {
-		return do(&place{records: client, redact: redact, name: "--server " + r.server, keeps: true})
+func (p *program) reach(ctx context.Context, r *remote.Flags, do func(*place) error) error {
+	return r.Connect(ctx, &p.Streams, func(client *native.Client, redact func(string) string) error {
+		return do(&place{records: client, redact: redact, name: "--server " + r.Server, keeps: true})
 	})
 }

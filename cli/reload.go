@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/app"
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/cli/internal/redaction"
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/internal/clip"
@@ -101,7 +102,7 @@ func (k *keeper) reload(ctx context.Context) {
 	if err != nil {
 		said := "it is shown above"
 		problem := clip.At(maxProblem, strings.TrimSpace(shown.String()))
-		if !errors.As(err, new(exit)) {
+		if !errors.As(err, new(command.Exit)) {
 			said = k.redactions.Redact(err.Error())
 			problem = said
 		}

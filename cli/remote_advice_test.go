@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -56,7 +57,7 @@ func TestAdviceForUnknownRoutes(t *testing.T) {
 				server := httptest.NewServer(handler)
 				code, _, errs := runOwn(t, nil, append(line, "--server", server.URL+path)...)
 				server.Close()
-				if code != exitFailed || !strings.Contains(errs, want) {
+				if code != command.Failed || !strings.Contains(errs, want) {
 					t.Errorf("%s at %s%s: exit code %d, %q without %q", strings.Join(line, " "), kind, path, code, errs, want)
 				}
 			}
@@ -80,7 +81,7 @@ func TestEmptyPagesShowHowToContinue(t *testing.T) {
 		}))
 		code, _, errs := runOwn(t, nil, append(line, "--server", server.URL)...)
 		server.Close()
-		if code != exitOK || !strings.Contains(errs, "! there are more: --after c7") {
+		if code != command.OK || !strings.Contains(errs, "! there are more: --after c7") {
 			t.Errorf("%s: exit code %d, %q", strings.Join(line, " "), code, errs)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 )
@@ -17,7 +18,7 @@ func TestRepeatedLinesAreCounted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		logger := newLogger(newLogOutput(&out, &choice{value: logJSON}), false)
+		logger := newLogger(newLogOutput(&out, &command.Choice{Value: logJSON}), false)
 		const total = 1100
 		for i := range total {
 			logger.Named("store").With(zap.Int("n", i)).Warn("the store is gone", zap.String("turn", "t"))
@@ -55,7 +56,7 @@ func TestRepeatedLinesAreCounted(t *testing.T) {
 func TestManyMessagesAreForgotten(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	logger := newLogger(newLogOutput(&out, &choice{value: logJSON}), false)
+	logger := newLogger(newLogOutput(&out, &command.Choice{Value: logJSON}), false)
 	for i := range 3 * maxRepeated {
 		logger.Warn(strings.Repeat("x", i))
 	}
@@ -71,8 +72,8 @@ func TestFailuresOfEveryLoggerAreLogged(t *testing.T) {
 	for _, level := range []zapcore.Level{zapcore.InfoLevel, zapcore.WarnLevel, zapcore.ErrorLevel} {
 		for _, name := range []string{"", "turn", "service", "a.b"} {
 			var out, ofRun bytes.Buffer
-			newLogger(newLogOutput(&out, &choice{value: logJSON}), false).Named(name).Log(level, "broken")
-			newCommandLogger(newLogOutput(&ofRun, &choice{value: logJSON}), false).Named(name).Log(level, "broken")
+			newLogger(newLogOutput(&out, &command.Choice{Value: logJSON}), false).Named(name).Log(level, "broken")
+			newCommandLogger(newLogOutput(&ofRun, &command.Choice{Value: logJSON}), false).Named(name).Log(level, "broken")
 			if out.Len() == 0 {
 				t.Errorf("%s of %q is not logged", level, name)
 			}

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/cli/internal/chat"
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/cli/internal/question"
+	"github.com/agentruntime/agentruntime/cli/internal/remote"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/cli/internal/turnview"
 	"github.com/agentruntime/agentruntime/diag"
@@ -27,8 +29,8 @@ import (
 type runOptions struct {
 	logFlags
 
-	format    *choice
-	approve   *choice
+	format    *command.Choice
+	approve   *command.Choice
 	files     *fileArguments
 	variables map[string]json.RawMessage
 	tenant    map[string]string
@@ -38,8 +40,8 @@ type runOptions struct {
 }
 
 func newRun(p *program) *cobra.Command {
-	var at serverFlags
-	o := runOptions{approve: &choice{value: question.ApproveAuto, allowed: []string{question.ApproveAuto, question.ApproveAsk, question.ApproveYes, question.ApproveNo}}}
+	var at remote.Flags
+	o := runOptions{approve: &command.Choice{Value: question.ApproveAuto, Allowed: []string{question.ApproveAuto, question.ApproveAsk, question.ApproveYes, question.ApproveNo}}}
 	cmd := &cobra.Command{
 		Use:   "run (FILE | -f FILE… | --server URL) [AGENT] [PROMPT]",
 		Short: "Run one turn of an agent",
@@ -68,43 +70,43 @@ RUNTIME_API_KEY.
 
 Exit codes: 0 done, 1 the run failed, 2 usage or a file cannot be read, 130 canceled.`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if done, err := at.check(cmd, args, min(max(len(args), 1), 2), append(slices.Clone(ownerFlagNames), "tenant-variable", "verbose", "file")); done {
+			if done, err := at.Check(cmd, args, min(max(len(args), 1), 2), append(slices.Clone(ownerFlagNames), "tenant-variable", "verbose", "file")); done {
 				return err
 			}
 			for _, name := range ownerFlagNames {
 				if cmd.Flags().Changed(name) && o.session.id == "" {
-					return usagef(cmd, "--%s needs --session", name)
+					return command.Usagef(cmd, "--%s needs --session", name)
 				}
 			}
 			return o.files.arguments(0, 2, 1)(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if o.opensChat(args, at.server != "") {
+			if o.opensChat(args, at.Server != "") {
 				if options := (&chatOptions{files: o.files, logFlags: o.logFlags, variables: o.variables, owner: o.session, delegates: o.delegates}); chat.NewScreen(p.Streams) != nil {
-					if at.server != "" {
+					if at.Server != "" {
 						return p.onScreen(options).chatAt(withCaller(cmd.Context()), &at, args[0], options)
 					}
 					return p.onScreen(options).chatHere(cmd.Context(), args, options)
 				}
 			}
-			if at.server != "" {
+			if at.Server != "" {
 				return p.runAt(withCaller(cmd.Context()), &at, args, &o)
 			}
 			return runAgent(cmd.Context(), p, args, &o)
 		},
 	}
-	at.flags(cmd.Flags())
+	at.AddFlags(cmd.Flags())
 	o.files = filesFlag(cmd)
-	o.format = formatFlag(cmd, "text", "json", "events")
+	o.format = command.AddFormatFlag(cmd, "text", "json", "events")
 	cmd.Flags().Var(o.approve, "approve", "how to answer questions: auto (ask if standard input is a terminal), ask, yes, no")
 	cmd.Flags().StringVar(&o.session.id, "session", "", "run in the stored session with this `id`, which is created if it does not exist")
-	cmd.Flags().Var(&assignments[json.RawMessage]{&o.variables, jsonForm, true}, "var", "set a variable of the turn: `NAME=TEXT`, or NAME:=JSON for other types; can be repeated")
-	cmd.Flags().Var(&assignments[string]{&o.tenant, textForm, true}, "tenant-variable", "set a variable of the turn's tenant: `NAME=VALUE`; can be repeated")
-	excludeFlags(cmd, "tenant-variable", "session")
+	cmd.Flags().Var(&command.Assignments[json.RawMessage]{To: &o.variables, Form: command.JSONForm, Variable: true}, "var", "set a variable of the turn: `NAME=TEXT`, or NAME:=JSON for other types; can be repeated")
+	cmd.Flags().Var(&command.Assignments[string]{To: &o.tenant, Form: command.TextForm, Variable: true}, "tenant-variable", "set a variable of the turn's tenant: `NAME=VALUE`; can be repeated")
+	command.ExcludeFlags(cmd, "tenant-variable", "session")
 	ownerFlags(cmd, &o.session.tenant, &o.session.subject)
 	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "show only the answer, questions and warnings, as text")
 	o.delegates = delegatesFlag(cmd.Flags())
-	excludeFlags(cmd, "delegates", "quiet")
+	command.ExcludeFlags(cmd, "delegates", "quiet")
 	o.addFlags(cmd)
 	return cmd
 }
@@ -116,12 +118,12 @@ func (o *runOptions) opensChat(args []string, remote bool) bool {
 	if !remote {
 		_, names = o.files.split(args, 1)
 	}
-	return len(names) <= 1 && o.session.id == "" && !o.quiet && o.format.value == "text" && (o.approve.value == question.ApproveAuto || o.approve.value == question.ApproveAsk)
+	return len(names) <= 1 && o.session.id == "" && !o.quiet && o.format.Value == "text" && (o.approve.Value == question.ApproveAuto || o.approve.Value == question.ApproveAsk)
 }
 
 // runAgent runs one turn of the agent that args name.
 func runAgent(ctx context.Context, p *program, args []string, o *runOptions) error {
-	out := turnview.NewPrinter(p.Streams, o.format.value, o.quiet)
+	out := turnview.NewPrinter(p.Streams, o.format.Value, o.quiet)
 	p = p.with(out.Streams)
 	names, args := o.files.split(args, 1)
 	l, err := p.open(names, &o.logFlags, newCommandLogger)
@@ -150,7 +152,7 @@ func runAgent(ctx context.Context, p *program, args []string, o *runOptions) err
 	}
 	prompt.tenant = o.tenant
 	l.builder.ListToolsFor(tools.TenantValues(o.tenant))
-	a, err := question.NewAnswerer(p.Streams, o.approve.value, prompt.read, l.file.Redact)
+	a, err := question.NewAnswerer(p.Streams, o.approve.Value, prompt.read, l.file.Redact)
 	if err != nil {
 		return err
 	}
@@ -205,13 +207,13 @@ func (p *program) conclude(out *turnview.Printer, result *runtime.Result, err er
 		return err
 	case result.Status == event.StatusCanceled:
 		p.PrintErrorf("canceled")
-		return exit(exitCanceled)
+		return command.Exit(command.Canceled)
 	case err != nil || result.Status != event.StatusSucceeded:
 		p.PrintErrorf("%s", terminal.IndentRest(out.Redact(failure(result, err))))
-		return exit(exitFailed)
+		return command.Exit(command.Failed)
 	case result.Termination.CutShort() && result.Response == "":
 		p.PrintErrorf("the turn was stopped without an answer (%s: %s)", terminal.OneLine(result.Termination.Code), terminal.OneLine(out.Redact(result.Termination.Detail)))
-		return exit(exitFailed)
+		return command.Exit(command.Failed)
 	}
 	return nil
 }
@@ -263,7 +265,7 @@ func failed(err error) error {
 	if err != nil {
 		return err
 	}
-	return exit(exitFailed)
+	return command.Exit(command.Failed)
 }
 
 // failure describes why a turn did not succeed.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 )
 
@@ -96,7 +97,7 @@ func TestARunNeedsTheVariablesOfItsAgentAlone(t *testing.T) {
 			if slices.Sort(got); !slices.Equal(got, slices.Sorted(slices.Values(want))) || strings.Count(errs.String(), "V_") < len(want) {
 				t.Errorf("missing are %q, want %q\n%s", got, want, errs.String())
 			}
-			if fails := want != nil; fails != (code == exitFailed) || fails != (out.Len() == 0) {
+			if fails := want != nil; fails != (code == command.Failed) || fails != (out.Len() == 0) {
 				t.Errorf("exit code %d\n%s%s", code, out.String(), errs.String())
 			}
 		})

@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/cli/internal/question"
+	"github.com/agentruntime/agentruntime/cli/internal/remote"
 	"github.com/agentruntime/agentruntime/cli/internal/turnview"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/event/interaction"
@@ -28,13 +30,13 @@ const (
 )
 
 // runAt runs one turn of an agent of a server.
-func (p *program) runAt(ctx context.Context, at *serverFlags, args []string, o *runOptions) error {
-	out := turnview.NewPrinter(p.Streams, o.format.value, o.quiet)
+func (p *program) runAt(ctx context.Context, at *remote.Flags, args []string, o *runOptions) error {
+	out := turnview.NewPrinter(p.Streams, o.format.Value, o.quiet)
 	p = p.with(out.Streams)
 	return p.reach(ctx, at, func(where *place) error {
 		out.Redact = where.redact
 		prompt := promptAmong(args[1:], p.In)
-		a, err := question.NewAnswerer(p.Streams, o.approve.value, prompt.read, where.redact)
+		a, err := question.NewAnswerer(p.Streams, o.approve.Value, prompt.read, where.redact)
 		if err != nil {
 			return p.misuse(err)
 		}
@@ -117,7 +119,7 @@ func (p *program) misuse(err error) error {
 		return err
 	}
 	p.PrintErrorf("%v", err)
-	return exit(exitUsage)
+	return command.Exit(command.Usage)
 }
 
 // remoteTurn is a turn run by a server.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/spf13/cobra"
 )
@@ -11,7 +12,7 @@ func newSchema(p *program) *cobra.Command {
 		Short: "Print the JSON Schema of the configuration file",
 		Long: `schema prints the JSON Schema of the configuration file, for editors. It describes all
 kinds of components in this program.`,
-		Args: arguments(0, 0),
+		Args: command.Arguments(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			_, err := p.Out.Write(config.Schema(p.ConfigKinds()))
 			return err

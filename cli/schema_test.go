@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/app/shipped"
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.uber.org/zap"
@@ -20,7 +21,7 @@ import (
 // and some invalid ones.
 func TestSchema(t *testing.T) {
 	var out bytes.Buffer
-	if code := run(t.Context(), []string{"schema"}, terminal.Streams{Out: &out, Err: os.Stderr}); code != exitOK {
+	if code := run(t.Context(), []string{"schema"}, terminal.Streams{Out: &out, Err: os.Stderr}); code != command.OK {
 		t.Fatalf("exit code %d", code)
 	}
 	document, err := jsonschema.UnmarshalJSON(&out)

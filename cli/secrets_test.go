@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 )
 
@@ -16,7 +17,7 @@ import (
 func typed(t *testing.T, args ...string) string {
 	t.Helper()
 	var out, failed bytes.Buffer
-	if code := run(context.WithoutCancel(t.Context()), args, terminal.Streams{In: strings.NewReader(""), Out: &out, Err: &failed}); code != exitOK {
+	if code := run(context.WithoutCancel(t.Context()), args, terminal.Streams{In: strings.NewReader(""), Out: &out, Err: &failed}); code != command.OK {
 		t.Fatalf("%v: exit code %d: %s", args, code, failed.String())
 	}
 	return out.String() + failed.String()

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/agentruntime/agentruntime/app"
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/cli/internal/redaction"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/config/settings"
@@ -51,7 +52,7 @@ the errors and continues unchanged. It lists changes that require a restart.
 
 Exit codes: 0 after a clean shutdown, 1 the configuration is invalid, the store or the
 address cannot be used, or something was interrupted, 2 usage or a file cannot be read.`,
-		Args:    arguments(1, unlimited),
+		Args:    command.Arguments(1, command.Unlimited),
 		PreRunE: func(cmd *cobra.Command, _ []string) error { return checkListen(cmd, o.listen) },
 		RunE: func(cmd *cobra.Command, files []string) error {
 			return serve(cmd.Context(), p, files, &o)
@@ -75,7 +76,7 @@ func checkListen(cmd *cobra.Command, address string) error {
 	if list[0].Hint != "" {
 		text += " (" + list[0].Hint + ")"
 	}
-	return usagef(cmd, "%s", text)
+	return command.Usagef(cmd, "%s", text)
 }
 
 func serve(ctx context.Context, p *program, files []string, o *serveOptions) error {

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/app/shipped"
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/internal/testkit/pgtest"
@@ -50,13 +51,13 @@ func TestFollowingATurnEndsWhenItIsCanceled(t *testing.T) {
 		return code, stdout.String(), stderr.String()
 	}
 	code, turn, stderr := call(t.Context(), "turns", "create", file, "a", "hello")
-	if code != exitOK {
+	if code != command.OK {
 		t.Fatal(stderr)
 	}
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, errors.New("a signal came"))
 	defer cancel()
 	code, _, stderr = call(ctx, "events", "--follow", file, strings.TrimSpace(turn))
-	if code != exitCanceled || stderr != "runtime: canceled\n" {
+	if code != command.Canceled || stderr != "runtime: canceled\n" {
 		t.Errorf("exit code %d, stderr %q", code, stderr)
 	}
 }
@@ -67,7 +68,7 @@ func TestAgesAreShort(t *testing.T) {
 	for ago, want := range map[time.Duration]string{
 		-time.Second: "0s", 59 * time.Second: "59s", time.Minute: "1m", 59 * time.Minute: "59m", 47 * time.Hour: "47h", 48 * time.Hour: "2d", 9000 * time.Hour: "375d",
 	} {
-		if got := age(now, now.Add(-ago)); got != want {
+		if got := command.Age(now, now.Add(-ago)); got != want {
 			t.Errorf("%s ago is %s, want %s", ago, got, want)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/cli/internal/redaction"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/server/native"
@@ -20,7 +21,7 @@ import (
 
 // sessionsOptions are the flags of sessions.
 type sessionsOptions struct {
-	state  choice
+	state  command.Choice
 	agent  string
 	labels map[string]string
 	page   store.Page
@@ -28,7 +29,7 @@ type sessionsOptions struct {
 
 func newSessions(p *program) *cobra.Command {
 	var at target
-	o := sessionsOptions{state: choice{allowed: []string{string(store.SessionActive), string(store.SessionArchived)}}}
+	o := sessionsOptions{state: command.Choice{Allowed: []string{string(store.SessionActive), string(store.SessionArchived)}}}
 	cmd := &cobra.Command{
 		Use:   "sessions (FILE… | --server URL)",
 		Short: "List the sessions in the store",
@@ -49,30 +50,30 @@ be read.`,
 			})
 		},
 	}
-	at.flags(cmd.PersistentFlags())
-	formatFlag(cmd, "text", "json")
+	at.AddFlags(cmd.PersistentFlags())
+	command.AddFormatFlag(cmd, "text", "json")
 	cmd.Flags().Var(&o.state, "state", "show only sessions in this state: active, archived")
 	cmd.Flags().StringVar(&o.agent, "agent", "", "show only sessions of the agent with this ID")
-	cmd.Flags().Var(&assignments[string]{to: &o.labels, form: labelForm}, "label", "show only sessions with this label; can be repeated")
-	pageFlags(cmd, &o.page)
+	cmd.Flags().Var(&command.Assignments[string]{To: &o.labels, Form: command.LabelForm}, "label", "show only sessions with this label; can be repeated")
+	command.AddPageFlags(cmd, &o.page)
 	cmd.AddCommand(newSessionsExport(p, &at), newSessionsImport(p, &at))
 	return cmd
 }
 
 func listSessions(cmd *cobra.Command, p *program, from *place, o *sessionsOptions) error {
 	page, err := from.ListSessions(cmd.Context(), native.SessionQuery{
-		State: store.SessionState(o.state.value), AgentID: o.agent, Labels: o.labels, Page: o.page,
+		State: store.SessionState(o.state.Value), AgentID: o.agent, Labels: o.labels, Page: o.page,
 	})
 	if err != nil {
 		return err
 	}
-	return (&listing[native.Session]{
-		record: page, items: page.Sessions, next: page.Next, none: "no sessions",
-		header: []string{"SESSION", "STATE", "AGENT", "LABELS", "ACTIVE"},
-		row: func(s native.Session) []string {
-			return []string{s.ID, string(s.State), terminal.OrDash(s.CurrentAgent()), terminal.OrDash(from.redact(labelText(s.Labels))), age(time.Now(), s.ActiveAt())}
+	return (&command.Listing[native.Session]{
+		Record: page, Items: page.Sessions, Next: page.Next, None: "no sessions",
+		Header: []string{"SESSION", "STATE", "AGENT", "LABELS", "ACTIVE"},
+		Row: func(s native.Session) []string {
+			return []string{s.ID, string(s.State), terminal.OrDash(s.CurrentAgent()), terminal.OrDash(from.redact(labelText(s.Labels))), command.Age(time.Now(), s.ActiveAt())}
 		},
-	}).show(newOutput(&p.Streams, cmd, from.redact))
+	}).Show(command.NewOutput(&p.Streams, cmd, from.redact))
 }
 
 // labelText formats labels as for --label.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/app/shipped"
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/store/driver"
 )
@@ -44,7 +45,7 @@ func TestAStoreThatIsLeftOutIsNamed(t *testing.T) {
 			code := Run(t.Context(), Settings{Components: small, Version: "v1"}, args, strings.NewReader(""), &out, &errs)
 			said := out.String() + errs.String()
 			for _, part := range []string{`"postgres"`, "this program was built without", "it has sqlite"} {
-				if code != exitFailed || !strings.Contains(said, part) {
+				if code != command.Failed || !strings.Contains(said, part) {
 					t.Errorf("exit %d without %s: %s", code, part, said)
 				}
 			}

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/model/catalog"
 )
@@ -65,14 +66,14 @@ agents:
 		{[]string{"validate", file, "--online"}, "", "", 1},
 	} {
 		code, out, errs := runInto(t, tt.args...)
-		if code != exitOK || !strings.Contains(out, tt.want) || tt.lacks != "" && strings.Contains(out, tt.lacks) {
+		if code != command.OK || !strings.Contains(out, tt.want) || tt.lacks != "" && strings.Contains(out, tt.lacks) {
 			t.Errorf("%v ends with %d: %s%s", tt.args, code, out, errs)
 		}
 		if got := asked.Load(); got != tt.asked {
 			t.Errorf("%v: the server was asked %d times, want %d", tt.args, got, tt.asked)
 		}
 	}
-	if code, _, errs := runInto(t, "models", "--online"); code != exitUsage || !strings.Contains(errs, "--file") {
+	if code, _, errs := runInto(t, "models", "--online"); code != command.Usage || !strings.Contains(errs, "--file") {
 		t.Errorf("--online without --file ends with %d: %s", code, errs)
 	}
 }
@@ -89,7 +90,7 @@ func TestAServerThatCannotStateLimitsIsAWarning(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, out, errs := runInto(t, "explain", file, "a", "--online")
-	if code != exitOK || !strings.Contains(errs, "warning: ask provider local for the limits of model m: ") || !strings.Contains(out, "agent a") {
+	if code != command.OK || !strings.Contains(errs, "warning: ask provider local for the limits of model m: ") || !strings.Contains(out, "agent a") {
 		t.Errorf("explain ends with %d: %s%s", code, out, errs)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/server/native"
 	"github.com/agentruntime/agentruntime/store"
@@ -16,13 +17,13 @@ import (
 type turnsOptions struct {
 	session  string
 	agent    string
-	statuses choice
+	statuses command.Choice
 	page     store.Page
 }
 
 func newTurns(p *program) *cobra.Command {
 	var at target
-	o := turnsOptions{statuses: choice{allowed: turnStatuses}}
+	o := turnsOptions{statuses: command.Choice{Allowed: turnStatuses}}
 	cmd := &cobra.Command{
 		Use:   "turns (FILE… | --server URL)",
 		Short: "List the turns in the store",
@@ -43,12 +44,12 @@ be read.`,
 			})
 		},
 	}
-	at.flags(cmd.PersistentFlags())
-	formatFlag(cmd, "text", "json")
+	at.AddFlags(cmd.PersistentFlags())
+	command.AddFormatFlag(cmd, "text", "json")
 	cmd.Flags().StringVar(&o.session, "session", "", "show only turns of the session with this ID")
 	cmd.Flags().StringVar(&o.agent, "agent", "", "show only turns of the agent with this ID")
 	cmd.Flags().Var(&o.statuses, "status", "show only turns in this state: pending, running, waiting, succeeded, failed, canceled; can be repeated")
-	pageFlags(cmd, &o.page)
+	command.AddPageFlags(cmd, &o.page)
 	cmd.AddCommand(newTurnsCreate(p, &at), newTurnsCancel(p, &at), newTurnsResolve(p, &at), newTurnsTranscript(p, &at))
 	return cmd
 }
@@ -61,7 +62,7 @@ var turnStatuses = []string{
 
 func listTurns(cmd *cobra.Command, p *program, from *place, o *turnsOptions) error {
 	var statuses []store.Status
-	for _, one := range o.statuses.values {
+	for _, one := range o.statuses.Values {
 		statuses = append(statuses, store.Status(one))
 	}
 	page, err := from.ListTurns(cmd.Context(), native.TurnQuery{SessionID: o.session, AgentID: o.agent, Statuses: statuses, Page: o.page})
@@ -74,17 +75,17 @@ func listTurns(cmd *cobra.Command, p *program, from *place, o *turnsOptions) err
 			fmt.Fprintf(&waits, "turn %s waits for %s: %s\n", terminal.OneLine(page.Turns[i].ID), terminal.OneLine(q.ID), terminal.OneLine(from.redact(q.Message)))
 		}
 	}
-	return (&listing[native.Turn]{
-		record: page, items: page.Turns, next: page.Next, none: "no turns", foot: waits.String(),
-		header: []string{"TURN", "SESSION", "AGENT", "STATUS", "STEPS", "EVENTS", "AGE"},
-		row: func(t native.Turn) []string {
+	return (&command.Listing[native.Turn]{
+		Record: page, Items: page.Turns, Next: page.Next, None: "no turns", Foot: waits.String(),
+		Header: []string{"TURN", "SESSION", "AGENT", "STATUS", "STEPS", "EVENTS", "AGE"},
+		Row: func(t native.Turn) []string {
 			status := string(t.Status)
 			if t.Expired {
 				status = "expired"
 			}
-			return []string{t.ID, t.SessionID, t.AgentID, status, fmt.Sprint(t.Steps), fmt.Sprint(t.Events), age(time.Now(), t.CreatedAt)}
+			return []string{t.ID, t.SessionID, t.AgentID, status, fmt.Sprint(t.Steps), fmt.Sprint(t.Events), command.Age(time.Now(), t.CreatedAt)}
 		},
-	}).show(newOutput(&p.Streams, cmd, from.redact))
+	}).Show(command.NewOutput(&p.Streams, cmd, from.redact))
 }
 
 // delegatesFlag adds the flag --delegates.

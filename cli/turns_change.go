@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/agentruntime/agentruntime/cli/internal/remote"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/cli/internal/turnview"
 	"github.com/agentruntime/agentruntime/config/settings"
@@ -177,7 +178,7 @@ change. No server may use the same SQLite file.`,
 }
 
 func newTurnsResolve(p *program, at *target) *cobra.Command {
-	var o resolveOptions
+	var o remote.AnswerFlags
 	cmd := &cobra.Command{
 		Use:   "resolve (FILE… | --server URL) TURN [INTERACTION]",
 		Short: "Answer an interaction of a turn",
@@ -187,20 +188,20 @@ SQLite file.`,
 	}
 	cmd.Args = func(cmd *cobra.Command, args []string) error { return at.arguments(at.countNamed(args))(cmd, args) }
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := o.check(cmd); err != nil {
+		if err := o.Check(cmd); err != nil {
 			return err
 		}
 		others := append(at.take(args, at.countNamed(args)), "")
 		return resolveInteraction(cmd.Context(), p, at, others[0], others[1], &o)
 	}
-	o.resolveFlags(cmd)
+	o.AddFlags(cmd)
 	return cmd
 }
 
 // countNamed returns 2 if args name a turn and an interaction, and 1 if they name only a turn,
 // which then follows an existing file.
 func (t *target) countNamed(args []string) int {
-	if t.server != "" {
+	if t.Server != "" {
 		return min(max(len(args), 1), 2)
 	}
 	if n := len(args); n == 2 || n > 2 && isPath(args[n-2]) {
@@ -215,7 +216,7 @@ func isPath(path string) bool {
 	return err == nil
 }
 
-func resolveInteraction(ctx context.Context, p *program, at *target, turn, id string, o *resolveOptions) error {
+func resolveInteraction(ctx context.Context, p *program, at *target, turn, id string, o *remote.AnswerFlags) error {
 	return p.change(ctx, at, change{caller: service.Operator()}, func(in *place) error {
 		all, err := in.ListInteractions(ctx, turn)
 		if err != nil {
@@ -225,7 +226,7 @@ func resolveInteraction(ctx context.Context, p *program, at *target, turn, id st
 		if err != nil {
 			return err
 		}
-		answer, err := o.answer(&all[i].Request)
+		answer, err := o.Answer(&all[i].Request)
 		if err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/cli/internal/redaction"
 	"github.com/agentruntime/agentruntime/cli/internal/turnview"
 	"github.com/agentruntime/agentruntime/internal/display"
@@ -14,7 +15,7 @@ import (
 )
 
 func newTurnsTranscript(p *program, at *target) *cobra.Command {
-	var format *choice
+	var format *command.Choice
 	var delegates *bool
 	cmd := &cobra.Command{
 		Use:   "transcript (FILE… | --server URL) TURN",
@@ -31,11 +32,11 @@ Exit codes: 0 done, 1 the store or the server cannot be used or the turn does no
 		RunE: func(cmd *cobra.Command, args []string) error {
 			turn := at.take(args, 1)[0]
 			return p.lookAt(cmd.Context(), at, func(from *place) error {
-				return showTranscript(cmd.Context(), p, from, turn, format.value, *delegates)
+				return showTranscript(cmd.Context(), p, from, turn, format.Value, *delegates)
 			})
 		},
 	}
-	format = formatFlag(cmd, "text", "json")
+	format = command.AddFormatFlag(cmd, "text", "json")
 	delegates = delegatesFlag(cmd.Flags())
 	return cmd
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/internal/testkit/pgtest"
 )
@@ -110,7 +111,7 @@ func TestAServerWaitsForAnUnreachableDatabase(t *testing.T) {
 	}
 	database.Start(t)
 	s.wait(t, "ready", func() bool { return s.status(http.MethodGet, "/readyz") == http.StatusOK })
-	if code := s.end(t); code != exitOK {
+	if code := s.end(t); code != command.OK {
 		t.Errorf("exit code %d: %s", code, s.said)
 	}
 }
@@ -119,7 +120,7 @@ func TestAServerThatWaitsForItsDatabaseEndsCleanly(t *testing.T) {
 	t.Parallel()
 	s := serveDatabase(t, "postgres://agent@127.0.0.1:1/agents?connect_timeout=1")
 	s.wait(t, "a retry", func() bool { return strings.Contains(s.said.String(), "store unreachable; retrying") })
-	if code := s.end(t); code != exitOK {
+	if code := s.end(t); code != command.OK {
 		t.Errorf("exit code %d: %s", code, s.said)
 	}
 }
@@ -134,7 +135,7 @@ func TestADatabaseThatRejectsTheServerEndsIt(t *testing.T) {
 		s := serveDatabase(t, wrong)
 		select {
 		case code := <-s.code:
-			if said := s.said.String(); code != exitFailed || !strings.Contains(said, want) || strings.Contains(said, "retrying") {
+			if said := s.said.String(); code != command.Failed || !strings.Contains(said, want) || strings.Contains(said, "retrying") {
 				t.Errorf("exit code %d: %s", code, said)
 			}
 		case <-time.After(storeTime):

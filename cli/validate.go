@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/registry"
@@ -19,7 +20,7 @@ import (
 
 // validateOptions are the flags of validate.
 type validateOptions struct {
-	format *choice
+	format *command.Choice
 	strict bool
 	online bool
 	agent  string
@@ -41,21 +42,21 @@ when it is published: its agents must resolve and may do no more than the files 
 
 Exit codes: 0 valid, 1 errors (with --strict also warnings), 2 usage or a file cannot be
 read.`,
-		Args: arguments(1, unlimited),
+		Args: command.Arguments(1, command.Unlimited),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			switch {
 			case o.overlay != "" && o.agent != "":
-				return usagef(cmd, "--overlay and --agent exclude each other")
+				return command.Usagef(cmd, "--overlay and --agent exclude each other")
 			case o.overlay == "" && o.tenantName != "":
-				return usagef(cmd, "--tenant needs --overlay: the file with the tenant's overlay")
+				return command.Usagef(cmd, "--tenant needs --overlay: the file with the tenant's overlay")
 			}
 			return validate(cmd.Context(), p, files, &o)
 		},
 	}
-	o.format = formatFlag(cmd, "text", "json", "sarif", "github")
+	o.format = command.AddFormatFlag(cmd, "text", "json", "sarif", "github")
 	cmd.Flags().BoolVar(&o.strict, "strict", false, "treat warnings as errors for the exit code")
 	cmd.Flags().BoolVar(&o.online, "online", false, "also get agents from remote sources, cards from peers, and tools from servers")
-	cmd.Flags().Var(&assignments[string]{&o.tenant, textForm, true}, "tenant-variable", "with --online, list tools with this variable of a tenant: `NAME=VALUE`; can be repeated")
+	cmd.Flags().Var(&command.Assignments[string]{To: &o.tenant, Form: command.TextForm, Variable: true}, "tenant-variable", "with --online, list tools with this variable of a tenant: `NAME=VALUE`; can be repeated")
 	cmd.Flags().StringVar(&o.agent, "agent", "", "validate only the agent with this ID and its dependencies")
 	cmd.Flags().StringVar(&o.overlay, "overlay", "", "validate the tenant's overlay in this `FILE` over the files")
 	cmd.Flags().StringVar(&o.tenantName, "tenant", "", "with --overlay, the `NAME` of the tenant")
@@ -81,7 +82,7 @@ func (p *program) withDocument(ctx context.Context, files []string) (*program, e
 }
 
 func validate(ctx context.Context, p *program, files []string, o *validateOptions) error {
-	logger, log := zap.NewNop(), newLogOutput(p.Err, &choice{value: logText})
+	logger, log := zap.NewNop(), newLogOutput(p.Err, &command.Choice{Value: logText})
 	if o.online { // shows output of failing programs
 		logger = newCommandLogger(log, false)
 		defer logger.Sync() //nolint:errcheck // a terminal cannot be synced
@@ -123,11 +124,11 @@ func validate(ctx context.Context, p *program, files []string, o *validateOption
 		}
 	}
 	report.Strict = o.strict
-	if err := renderReport(report, p.Out, diag.Format(o.format.value)); err != nil {
+	if err := renderReport(report, p.Out, diag.Format(o.format.Value)); err != nil {
 		return err
 	}
 	if !report.Valid() {
-		return exit(exitFailed)
+		return command.Exit(command.Failed)
 	}
 	return nil
 }

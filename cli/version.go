@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"runtime/debug"
 
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/internal/buildversion"
 	"github.com/spf13/cobra"
 )
@@ -21,12 +22,12 @@ func newVersion(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print version, commit and Go version",
-		Args:  arguments(0, 0),
+		Args:  command.Arguments(0, 0),
 	}
-	formatFlag(cmd, "text", "json")
+	command.AddFormatFlag(cmd, "text", "json")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		b := p.describeBuild()
-		return newOutput(&p.Streams, cmd, unredacted).show(b, b.text(p.Command()))
+		return command.NewOutput(&p.Streams, cmd, command.Unredacted).Show(b, b.text(p.Command()))
 	}
 	return cmd
 }

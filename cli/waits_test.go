@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"io"
 	"net"
 	"net/http"
@@ -239,7 +240,7 @@ func TestASignalEndsACommandWhateverItsTurnWaitsFor(t *testing.T) {
 					t.Fatal(err)
 				}
 				failed, ok := errors.AsType[*exec.ExitError](cmd.Wait())
-				if !ok || failed.ExitCode() != exitCanceled {
+				if !ok || failed.ExitCode() != command.Canceled {
 					t.Fatalf("it ended with %v\n%s\n%s", failed, log, stderr.String())
 				}
 				if took := time.Since(begun); took > 30*time.Second {
@@ -299,7 +300,7 @@ func TestAPeerThatAsksIsAnsweredAsAnAgentHere(t *testing.T) {
 			{"ask", "s\n", 0, "It is paid.\n", "[s] for the session", "succeeded"},
 			{"ask", "n\n", 0, "It is not paid.\n", "anything else refuses", "succeeded"},
 			{"ask", "", 0, "It is not paid.\n", "anything else refuses", "succeeded"},
-			{"auto", "", exitFailed, "", "the turn waits for a person, and this command cannot ask one\n  Agent", "canceled"},
+			{"auto", "", command.Failed, "", "the turn waits for a person, and this command cannot ask one\n  Agent", "canceled"},
 		} {
 			t.Run(agent+"/"+test.approve+" "+strings.TrimSpace(test.in), func(t *testing.T) {
 				cmd := exec.CommandContext(t.Context(), "runtime", "run", "config.yaml", agent, "Pay the bill", "--approve", test.approve)

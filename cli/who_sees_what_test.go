@@ -17,6 +17,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"google.golang.org/protobuf/encoding/prototext"
 
+	"github.com/agentruntime/agentruntime/cli/internal/remote"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/internal/testkit/peertest"
 )
@@ -185,7 +186,7 @@ func (w *town) callAllMethods(t *testing.T, c *canaries, made things, note seenB
 func (w *town) runAllCommands(t *testing.T, c *canaries, note seenBy) {
 	t.Helper()
 	for _, v := range viewers {
-		t.Setenv(keyVariable, v.key)
+		t.Setenv(remote.KeyVariable, v.key)
 		list := runLine(t, "turns --format json --server "+w.LocalURL())
 		note(v.name, list)
 		lines := []string{
@@ -203,7 +204,7 @@ func (w *town) runAllCommands(t *testing.T, c *canaries, note seenBy) {
 			note(v.name, c.without(runLine(t, line+" --server "+w.LocalURL()), line))
 		}
 	}
-	t.Setenv(keyVariable, "")
+	t.Setenv(remote.KeyVariable, "")
 }
 
 // runFileCommands runs the commands that read a configuration file.

@@ -1,4 +1,4 @@
-package cli
+package remote
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/server/workflows"
@@ -31,23 +32,23 @@ var runStatuses = []string{
 
 func newRunsList(f *flows) *cobra.Command {
 	var page store.Page
-	workflowID, status := "", choice{allowed: runStatuses}
-	cmd := f.newReport("list", "List visible runs, newest first", arguments(0, 0), func(ctx context.Context, out *output, c *workflows.Client, _ []string) error {
-		found, err := c.ListRuns(ctx, workflow.RunQuery{WorkflowID: workflowID, Status: status.value, After: page.After, Limit: page.Limit})
+	workflowID, status := "", command.Choice{Allowed: runStatuses}
+	cmd := f.newReport("list", "List visible runs, newest first", command.Arguments(0, 0), func(ctx context.Context, out *command.Output, c *workflows.Client, _ []string) error {
+		found, err := c.ListRuns(ctx, workflow.RunQuery{WorkflowID: workflowID, Status: status.Value, After: page.After, Limit: page.Limit})
 		if err != nil {
 			return err
 		}
-		return (&listing[*workflows.RunView]{
-			record: found, items: found.Items, next: found.Next, none: "no runs",
-			header: []string{"RUN", "WORKFLOW", "STATUS", "TRIGGER", "STARTED", "CREATED"},
-			row: func(r *workflows.RunView) []string {
-				return []string{r.ID, r.WorkflowID, r.Status, triggerText(&r.Trigger), timeText(r.StartedAt), age(time.Now(), r.CreatedAt)}
+		return (&command.Listing[*workflows.RunView]{
+			Record: found, Items: found.Items, Next: found.Next, None: "no runs",
+			Header: []string{"RUN", "WORKFLOW", "STATUS", "TRIGGER", "STARTED", "CREATED"},
+			Row: func(r *workflows.RunView) []string {
+				return []string{r.ID, r.WorkflowID, r.Status, triggerText(&r.Trigger), timeText(r.StartedAt), command.Age(time.Now(), r.CreatedAt)}
 			},
-		}).show(out)
+		}).Show(out)
 	})
 	cmd.Flags().StringVar(&workflowID, "workflow", "", "only runs of the workflow with this id")
 	cmd.Flags().Var(&status, "status", "only runs in this state: "+strings.Join(runStatuses, ", "))
-	pageFlags(cmd, &page)
+	command.AddPageFlags(cmd, &page)
 	return cmd
 }
 
@@ -60,7 +61,7 @@ func triggerText(t *workflows.Trigger) string {
 }
 
 func newRunsShow(f *flows) *cobra.Command {
-	cmd := f.newReport("show RUN", "Show a run step by step", arguments(1, 1), func(ctx context.Context, out *output, c *workflows.Client, args []string) error {
+	cmd := f.newReport("show RUN", "Show a run step by step", command.Arguments(1, 1), func(ctx context.Context, out *command.Output, c *workflows.Client, args []string) error {
 		r, err := c.GetRun(ctx, args[0])
 		if err != nil {
 			return err
@@ -73,11 +74,11 @@ cost.`
 }
 
 // showRun shows a run and its open interactions.
-func showRun(ctx context.Context, out *output, c *workflows.Client, r *workflows.RunView) error {
-	if out.format == "json" {
-		return out.json(r, nil)
+func showRun(ctx context.Context, out *command.Output, c *workflows.Client, r *workflows.RunView) error {
+	if out.Format == "json" {
+		return out.ShowJSON(r, nil)
 	}
-	text := &runText{redact: out.redact}
+	text := &runText{redact: out.Redact}
 	text.addRun(r)
 	if r.Status == string(store.RunWaiting) {
 		open, err := c.ListInteractions(ctx, r.ID)
@@ -211,7 +212,7 @@ func usageText(u *event.Usage, cost costs) string {
 
 func newRunsCancel(f *flows) *cobra.Command {
 	reason := ""
-	cmd := f.newCommand("cancel RUN", "Cancel a run that has not ended", arguments(1, 1), func(ctx context.Context, out *output, c *workflows.Client, args []string) error {
+	cmd := f.newCommand("cancel RUN", "Cancel a run that has not ended", command.Arguments(1, 1), func(ctx context.Context, out *command.Output, c *workflows.Client, args []string) error {
 		r, err := c.CancelRun(ctx, args[0], reason)
 		if err != nil {
 			return err
@@ -223,18 +224,18 @@ func newRunsCancel(f *flows) *cobra.Command {
 }
 
 func newRunsAnswer(f *flows) *cobra.Command {
-	var o resolveOptions
-	cmd := f.newCommand("answer RUN INTERACTION", "Answer an interaction of a run", arguments(2, 2), func(ctx context.Context, out *output, c *workflows.Client, args []string) error {
+	var o AnswerFlags
+	cmd := f.newCommand("answer RUN INTERACTION", "Answer an interaction of a run", command.Arguments(2, 2), func(ctx context.Context, out *command.Output, c *workflows.Client, args []string) error {
 		return answerRun(ctx, out, c, args[0], args[1], &o)
 	})
 	cmd.Long = `answer answers an interaction, whose ID "` + f.Command() + ` workflows runs show" shows. The run continues.`
-	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error { return o.check(cmd) }
-	o.resolveFlags(cmd)
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error { return o.Check(cmd) }
+	o.AddFlags(cmd)
 	return cmd
 }
 
 // answerRun answers an interaction of a run.
-func answerRun(ctx context.Context, out *output, c *workflows.Client, id, target string, flags *resolveOptions) error {
+func answerRun(ctx context.Context, out *command.Output, c *workflows.Client, id, target string, flags *AnswerFlags) error {
 	open, err := c.ListInteractions(ctx, id)
 	if err != nil {
 		return err
@@ -243,7 +244,7 @@ func answerRun(ctx context.Context, out *output, c *workflows.Client, id, target
 		if open[i].ID != target && open[i].CallID != target {
 			continue
 		}
-		answer, err := flags.answer(&open[i])
+		answer, err := flags.Answer(&open[i])
 		if err != nil {
 			return err
 		}

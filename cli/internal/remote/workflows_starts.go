@@ -1,4 +1,4 @@
-package cli
+package remote
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/server/workflows"
 	"github.com/spf13/cobra"
@@ -32,7 +33,7 @@ func newStarts(f *flows, w startWords) *cobra.Command {
 }
 
 func newStartsList(f *flows, w startWords) *cobra.Command {
-	return f.newReport("list", "List the "+w.command+" visible to the key", arguments(0, 0), func(ctx context.Context, out *output, c *workflows.Client, _ []string) error {
+	return f.newReport("list", "List the "+w.command+" visible to the key", command.Arguments(0, 0), func(ctx context.Context, out *command.Output, c *workflows.Client, _ []string) error {
 		found, err := c.ListStarts(ctx, w.kind)
 		if err != nil {
 			return err
@@ -42,28 +43,28 @@ func newStartsList(f *flows, w startWords) *cobra.Command {
 }
 
 // show shows schedules or triggers.
-func (w *startWords) show(out *output, starts []*workflows.Start, record any) error {
-	l := listing[*workflows.Start]{
-		record: record, items: starts, none: "no " + w.command,
-		header: []string{"ID", "WORKFLOW", "TARGET", "TYPE", "SOURCE", "SUBJECT", "PAUSED", "CREATED"},
+func (w *startWords) show(out *command.Output, starts []*workflows.Start, record any) error {
+	l := command.Listing[*workflows.Start]{
+		Record: record, Items: starts, None: "no " + w.command,
+		Header: []string{"ID", "WORKFLOW", "TARGET", "TYPE", "SOURCE", "SUBJECT", "PAUSED", "CREATED"},
 	}
 	if w.kind == workflows.Schedules {
-		l.header = []string{"ID", "WORKFLOW", "TARGET", "CRON", "ZONE", "PAUSED", "NEXT RUN", "CREATED"}
+		l.Header = []string{"ID", "WORKFLOW", "TARGET", "CRON", "ZONE", "PAUSED", "NEXT RUN", "CREATED"}
 	}
-	l.row = func(s *workflows.Start) []string {
+	l.Row = func(s *workflows.Start) []string {
 		row := []string{s.ID, s.WorkflowID, targetText(&s.Target)}
 		if m := s.Match; m != nil {
-			row = append(row, out.redact(m.Type), terminal.OrDash(out.redact(m.Source)), terminal.OrDash(out.redact(m.Subject)), yesNo(s.Paused))
+			row = append(row, out.Redact(m.Type), terminal.OrDash(out.Redact(m.Source)), terminal.OrDash(out.Redact(m.Subject)), yesNo(s.Paused))
 		} else {
 			row = append(row, s.Cron, cmp.Or(s.TimeZone, "UTC"), yesNo(s.Paused), timeText(s.NextRunAt))
 		}
 		return append(row, createdText(s))
 	}
-	return l.show(out)
+	return l.Show(out)
 }
 
 // showChanged shows a schedule or trigger that was changed.
-func (w *startWords) showChanged(out *output, s *workflows.Start, err error) error {
+func (w *startWords) showChanged(out *command.Output, s *workflows.Start, err error) error {
 	if err != nil {
 		return err
 	}
@@ -90,7 +91,7 @@ func createdText(s *workflows.Start) string {
 	if s.Declared {
 		return "declared"
 	}
-	return age(time.Now(), s.CreatedAt)
+	return command.Age(time.Now(), s.CreatedAt)
 }
 
 // targetText returns a target's action in a word.
@@ -114,13 +115,13 @@ func doesText(s *workflows.Step) string {
 }
 
 func newStartsShow(f *flows, w startWords) *cobra.Command {
-	return f.newCommand("show ID", "Show a "+w.noun+" with its target, as JSON", arguments(1, 1), func(ctx context.Context, out *output, c *workflows.Client, args []string) error {
-		return out.json(c.GetStart(ctx, w.kind, args[0]))
+	return f.newCommand("show ID", "Show a "+w.noun+" with its target, as JSON", command.Arguments(1, 1), func(ctx context.Context, out *command.Output, c *workflows.Client, args []string) error {
+		return out.ShowJSON(c.GetStart(ctx, w.kind, args[0]))
 	})
 }
 
 func newStartsDelete(f *flows, w startWords) *cobra.Command {
-	return f.newCommand("delete ID", "Delete a "+w.noun+" created on the server", arguments(1, 1), func(ctx context.Context, out *output, c *workflows.Client, args []string) error {
+	return f.newCommand("delete ID", "Delete a "+w.noun+" created on the server", command.Arguments(1, 1), func(ctx context.Context, out *command.Output, c *workflows.Client, args []string) error {
 		if err := c.DeleteStart(ctx, w.kind, args[0]); err != nil {
 			return err
 		}
@@ -133,7 +134,7 @@ func newStartsPause(f *flows, w startWords, paused bool) *cobra.Command {
 	if paused {
 		name, short = "pause", "Let a "+w.noun+" begin no runs until it is resumed"
 	}
-	return f.newCommand(name+" ID", short, arguments(1, 1), func(ctx context.Context, out *output, c *workflows.Client, args []string) error {
+	return f.newCommand(name+" ID", short, command.Arguments(1, 1), func(ctx context.Context, out *command.Output, c *workflows.Client, args []string) error {
 		s, err := c.PauseStart(ctx, w.kind, args[0], paused)
 		return w.showChanged(out, s, err)
 	})
@@ -142,7 +143,7 @@ func newStartsPause(f *flows, w startWords, paused bool) *cobra.Command {
 func newStartsCreate(f *flows, w startWords) *cobra.Command {
 	var o startOptions
 	var req workflows.StartRequest
-	cmd := f.newCommand("create", "Create a "+w.noun, arguments(0, 0), func(ctx context.Context, out *output, c *workflows.Client, _ []string) error {
+	cmd := f.newCommand("create", "Create a "+w.noun, command.Arguments(0, 0), func(ctx context.Context, out *command.Output, c *workflows.Client, _ []string) error {
 		s, err := c.CreateStart(ctx, w.kind, req)
 		return w.showChanged(out, s, err)
 	})
@@ -155,7 +156,7 @@ may contain references such as ${{ input.x }}.`
 			return err
 		}
 		if w.kind == workflows.EventTriggers && req.Match == nil {
-			return usagef(cmd, "--type is required")
+			return command.Usagef(cmd, "--type is required")
 		}
 		return nil
 	}
@@ -166,13 +167,13 @@ may contain references such as ${{ input.x }}.`
 
 func newStartsUpdate(f *flows, w startWords) *cobra.Command {
 	var o startOptions
-	cmd := f.newCommand("update ID", "Change parts of a "+w.noun+" created on the server", arguments(1, 1), func(ctx context.Context, out *output, c *workflows.Client, args []string) error {
+	cmd := f.newCommand("update ID", "Change parts of a "+w.noun+" created on the server", command.Arguments(1, 1), func(ctx context.Context, out *command.Output, c *workflows.Client, args []string) error {
 		known, err := c.GetStart(ctx, w.kind, args[0])
 		if err != nil {
 			return err
 		}
 		req := known.ToRequest()
-		if err := o.apply(out.cmd, out.In, &req); err != nil {
+		if err := o.apply(out.Cmd, out.In, &req); err != nil {
 			return err
 		}
 		s, err := c.ReplaceStart(ctx, w.kind, args[0], req)
@@ -187,7 +188,7 @@ steps, use --target-file.`
 	}
 	cmd.Flags().BoolVar(&o.target.clearArguments, "clear-params", false, "remove the arguments of the tool")
 	cmd.Flags().BoolVar(&o.unpaused, "no-paused", false, "let it start runs")
-	excludeFlags(cmd, "paused", "no-paused")
+	command.ExcludeFlags(cmd, "paused", "no-paused")
 	return cmd
 }
 
@@ -197,7 +198,7 @@ type startOptions struct {
 	input                             map[string]json.RawMessage
 	match                             workflows.Match
 	target                            targetOptions
-	onWait                            choice
+	onWait                            command.Choice
 	paused, unpaused, clearInput      bool
 }
 
@@ -208,14 +209,14 @@ func (o *startOptions) startFlags(cmd *cobra.Command, k workflows.Kind) {
 		flags.StringVar(&o.cron, "cron", "", "cron expression with five fields, or @daily, @every 10m and so on")
 		flags.StringVar(&o.zone, "timezone", "", "the IANA name of the time zone of --cron; UTC when absent")
 		flags.StringVar(&o.missed, "missed", "", "what to do about missed times: skip, latest, all")
-		flags.Var(&assignments[json.RawMessage]{to: &o.input, form: jsonForm}, "input", "set a field of the runs' input: NAME=TEXT or NAME:=JSON; can be repeated")
+		flags.Var(&command.Assignments[json.RawMessage]{To: &o.input, Form: command.JSONForm}, "input", "set a field of the runs' input: NAME=TEXT or NAME:=JSON; can be repeated")
 		flags.StringVar(&o.inputFile, "input-file", "", "read the input as JSON from this `path`, or - for standard input")
 	} else {
 		flags.StringVar(&o.match.Type, "type", "", "the type of the events, exactly")
 		flags.StringVar(&o.match.Source, "source", "", "exact source of the events; default: any")
 		flags.StringVar(&o.match.Subject, "subject", "", "exact subject of the events; default: any")
 	}
-	o.onWait.allowed = []string{"wait", "fail"}
+	o.onWait.Allowed = []string{"wait", "fail"}
 	flags.Var(&o.onWait, "on-wait", "what to do with a run that has to wait for a person: wait, fail")
 	flags.BoolVar(&o.paused, "paused", false, "start no runs until it is resumed")
 	o.target.targetFlags(cmd)
@@ -227,7 +228,7 @@ func (o *startOptions) apply(cmd *cobra.Command, in io.Reader, req *workflows.St
 	for name, to := range map[string]struct {
 		field *string
 		value string
-	}{"cron": {&req.Cron, o.cron}, "timezone": {&req.TimeZone, o.zone}, "missed": {&req.Missed, o.missed}, "on-wait": {&req.OnWait, o.onWait.value}} {
+	}{"cron": {&req.Cron, o.cron}, "timezone": {&req.TimeZone, o.zone}, "missed": {&req.Missed, o.missed}, "on-wait": {&req.OnWait, o.onWait.Value}} {
 		if changed(name) {
 			*to.field = to.value
 		}
@@ -275,13 +276,13 @@ func (o *targetOptions) targetFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&o.file, "target-file", "", "read the whole target as JSON from this `path`, or - for standard input")
 	flags.StringVar(&o.tool, "tool", "", "tool to call instead of steps")
-	flags.VarP(&assignments[json.RawMessage]{to: &o.arguments, form: jsonForm}, "param", "p", "set an argument of the tool: NAME=TEXT or NAME:=JSON; can be repeated")
+	flags.VarP(&command.Assignments[json.RawMessage]{To: &o.arguments, Form: command.JSONForm}, "param", "p", "set an argument of the tool: NAME=TEXT or NAME:=JSON; can be repeated")
 	flags.StringVar(&o.agent, "agent", "", "run one turn of this agent instead of steps")
 	flags.StringVar(&o.prompt, "prompt", "", "prompt for the agent")
-	excludeFlags(cmd, "target-file", "tool", "agent")
-	excludeFlags(cmd, "target-file", "param")
-	excludeFlags(cmd, "target-file", "prompt")
-	excludeFlags(cmd, "param", "prompt")
+	command.ExcludeFlags(cmd, "target-file", "tool", "agent")
+	command.ExcludeFlags(cmd, "target-file", "param")
+	command.ExcludeFlags(cmd, "target-file", "prompt")
+	command.ExcludeFlags(cmd, "param", "prompt")
 }
 
 // errManySteps rejects flags that change a part of a target.

@@ -1,29 +1,30 @@
-package cli
+package remote
 
 import (
 	"fmt"
 
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/cli/internal/question"
 	"github.com/agentruntime/agentruntime/event/interaction"
 	"github.com/spf13/cobra"
 )
 
-// resolveOptions are the flags of turns resolve.
-type resolveOptions struct {
+// AnswerFlags are the flags of commands that answer an interaction.
+type AnswerFlags struct {
 	approve, refuse bool
 	result, reason  string
 }
 
-// resolveFlags adds the flags for an answer.
-func (o *resolveOptions) resolveFlags(cmd *cobra.Command) {
+// AddFlags adds the flags for an answer.
+func (o *AnswerFlags) AddFlags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&o.approve, "approve", false, "allow the call once")
 	cmd.Flags().BoolVar(&o.refuse, "refuse", false, "reject the call, and tell the model")
 	cmd.Flags().StringVar(&o.result, "result", "", "answer as JSON or text")
 	cmd.Flags().StringVar(&o.reason, "reason", "", "reason to show to the model")
 }
 
-// check checks that the flags give exactly one answer.
-func (o *resolveOptions) check(cmd *cobra.Command) error {
+// Check checks that the flags give exactly one answer.
+func (o *AnswerFlags) Check(cmd *cobra.Command) error {
 	given := 0
 	for _, one := range []bool{o.approve, o.refuse, o.result != ""} {
 		if one {
@@ -31,13 +32,13 @@ func (o *resolveOptions) check(cmd *cobra.Command) error {
 		}
 	}
 	if given != 1 {
-		return usagef(cmd, "one of --approve, --refuse and --result must be given")
+		return command.Usagef(cmd, "one of --approve, --refuse and --result must be given")
 	}
 	return nil
 }
 
-// answer returns the answer to a question from the flags.
-func (o *resolveOptions) answer(q *interaction.Request) (interaction.Answer, error) {
+// Answer returns the answer to a question from the flags.
+func (o *AnswerFlags) Answer(q *interaction.Request) (interaction.Answer, error) {
 	asked := question.PermissionOf(q.Action, q.Parameters, q.ResponseSchema)
 	r := interaction.Answer{Target: q.ID, Action: interaction.Resume, Reason: o.reason}
 	switch {

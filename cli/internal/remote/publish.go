@@ -1,4 +1,4 @@
-package cli
+package remote
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentruntime/agentruntime/cli/internal/command"
+	"github.com/agentruntime/agentruntime/cli/internal/diffview"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/server/admin"
@@ -15,37 +17,38 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// changeFlags are the flags of commands that publish to a server.
-type changeFlags struct {
-	serverFlags
+// ChangeFlags are the flags of commands that publish to a server.
+type ChangeFlags struct {
+	Flags
 
-	failOn choice
+	failOn command.Choice
 	note   string
 	dryRun bool
-	// exceptBroken publishes even if tenants' overlays break.
-	exceptBroken bool
+	// ExceptBroken publishes even if tenants' overlays break.
+	ExceptBroken bool
 }
 
-func newChangeFlags() *changeFlags {
-	return &changeFlags{failOn: choice{allowed: []string{"widened", "lost"}}}
+// NewChangeFlags returns the flags without values.
+func NewChangeFlags() *ChangeFlags {
+	return &ChangeFlags{failOn: command.Choice{Allowed: []string{"widened", "lost"}}}
 }
 
-// changeFlags adds all flags except those that name the server.
-func (c *changeFlags) changeFlags(cmd *cobra.Command) {
+// AddChangeFlags adds all flags except those that name the server.
+func (c *ChangeFlags) AddChangeFlags(cmd *cobra.Command) {
 	cmd.Flags().Var(&c.failOn, "fail-on", "do not publish, and exit with 1, if access is widened or a tool is lost: widened, lost")
 	cmd.Flags().StringVar(&c.note, "note", "", "reason for the change, shown in the list of revisions")
 	cmd.Flags().BoolVar(&c.dryRun, "dry-run", false, "show the changes without publishing them")
 }
 
 // change returns the options of a publication that replaces the current one.
-func (c *changeFlags) change(ctx context.Context, at *admin.Client) (*admin.Change, error) {
+func (c *ChangeFlags) change(ctx context.Context, at *admin.Client) (*admin.Change, error) {
 	hash, err := at.CurrentHash(ctx)
-	return &admin.Change{Expected: hash, Note: c.note, DryRun: c.dryRun, FailOn: c.failOn.value, ExceptBroken: c.exceptBroken}, err
+	return &admin.Change{Expected: hash, Note: c.note, DryRun: c.dryRun, FailOn: c.failOn.Value, ExceptBroken: c.ExceptBroken}, err
 }
 
-// publishDocument replaces the current document. If the server rejects it, show writes the reason.
-func publishDocument(s *terminal.Streams, cmd *cobra.Command, c *changeFlags, document []byte, show func(diag.List) error) error {
-	return c.callAdmin(s, cmd, func(ctx context.Context, out *output, at *admin.Client) error {
+// Publish replaces the current document. If the server rejects it, show writes the reason.
+func Publish(s *terminal.Streams, cmd *cobra.Command, c *ChangeFlags, document []byte, show func(diag.List) error) error {
+	return c.CallAdmin(s, cmd, func(ctx context.Context, out *command.Output, at *admin.Client) error {
 		change, err := c.change(ctx, at)
 		if err != nil {
 			return err
@@ -64,7 +67,7 @@ func publishDocument(s *terminal.Streams, cmd *cobra.Command, c *changeFlags, do
 
 // publishChange publishes a change and shows the result. If the server rejects the effect of the
 // change, publishChange shows it with a dry run, and returns the error of the server.
-func publishChange(out *output, change *admin.Change, publish func() (*admin.Published, error)) error {
+func publishChange(out *command.Output, change *admin.Change, publish func() (*admin.Published, error)) error {
 	done, err := publish()
 	if err == nil {
 		return showPublished(out, done)
@@ -100,13 +103,13 @@ func showProvenOverlays(to io.Writer) func(done, total int) {
 }
 
 // showPublished shows the result of a change.
-func showPublished(out *output, done *admin.Published) error {
+func showPublished(out *command.Output, done *admin.Published) error {
 	text := ""
 	for i := range done.Findings {
-		text += findingLine(&done.Findings[i])
+		text += FindingLine(&done.Findings[i])
 	}
 	if done.Diff != nil {
-		text += diffReport{done.Diff}.text()
+		text += diffview.Report{DiffReport: done.Diff}.Text()
 	}
 	if proof := done.Tenants; proof != nil {
 		text += fmt.Sprintf("%s proved, %d broken\n", terminal.Count(proof.Checked, "overlay of a tenant", "overlays of tenants"), len(proof.Broken))
@@ -125,14 +128,14 @@ func showPublished(out *output, done *admin.Published) error {
 	default:
 		text += fmt.Sprintf("published: revision %d (%.12s)\n", done.Number, terminal.OneLine(done.Hash))
 	}
-	return out.show(done, text)
+	return out.Show(done, text)
 }
 
 // describeBroken returns why the overlay of a tenant does not resolve.
 func describeBroken(t *admin.BrokenTenant) string {
 	text := "tenant " + terminal.OneLine(t.Tenant) + " breaks:\n"
 	for i := range t.Findings {
-		text += "  " + findingLine(&t.Findings[i])
+		text += "  " + FindingLine(&t.Findings[i])
 	}
 	return text
 }
@@ -148,12 +151,12 @@ func describeChanged(t *admin.ChangedTenant) string {
 		}
 		for j := range d.Changes {
 			if c := &d.Changes[j]; c.Widened {
-				text += terminal.OneLine(fmt.Sprintf("  agent %s: %s", d.Agent, changeText(c))) + "\n"
+				text += terminal.OneLine(fmt.Sprintf("  agent %s: %s", d.Agent, diffview.ChangeText(c))) + "\n"
 			}
 		}
 	}
 	for i := range t.Warnings {
-		text += "  " + findingLine(&t.Warnings[i])
+		text += "  " + FindingLine(&t.Warnings[i])
 	}
 	if text == "" {
 		return ""

@@ -1,4 +1,4 @@
-package cli
+package remote
 
 import (
 	"encoding/json"
@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/spf13/cobra"
 )
 
@@ -38,7 +39,7 @@ func readJSON(in io.Reader, flag, path string) (json.RawMessage, error) {
 func readObject(cmd *cobra.Command, in io.Reader, members map[string]json.RawMessage, fileFlag, path string) (json.RawMessage, error) {
 	switch {
 	case path != "" && members != nil:
-		return nil, usagef(cmd, "--%s excludes flags for single values", fileFlag)
+		return nil, command.Usagef(cmd, "--%s excludes flags for single values", fileFlag)
 	case path != "":
 		return readJSON(in, "--"+fileFlag, path)
 	case members == nil:

@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"fmt"
@@ -12,44 +12,44 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// listing is a list of records with its table.
-type listing[T any] struct {
-	// record is the list for --format json.
-	record any
-	items  []T
-	// next is the cursor of the next page, which an empty page may have; empty on the last one.
-	next string
-	// none is shown for an empty list; without it, the table has no rows.
-	none   string
-	header []string
-	row    func(T) []string
-	// foot follows the table.
-	foot string
+// Listing is a list of records with its table.
+type Listing[T any] struct {
+	// Record is the list for --format json.
+	Record any
+	Items  []T
+	// Next is the cursor of the next page, which an empty page may have; empty on the last one.
+	Next string
+	// None is shown for an empty list; without it, the table has no rows.
+	None   string
+	Header []string
+	Row    func(T) []string
+	// Foot follows the table.
+	Foot string
 }
 
-// show writes the list as JSON or as a table.
-func (l *listing[T]) show(o *output) error {
-	if o.format == "json" {
-		return o.json(l.record, nil)
+// Show writes the list as JSON or as a table.
+func (l *Listing[T]) Show(o *Output) error {
+	if o.Format == "json" {
+		return o.ShowJSON(l.Record, nil)
 	}
-	if l.next != "" {
-		fmt.Fprintf(o.Err, "! there are more: --after %s\n", l.next)
+	if l.Next != "" {
+		fmt.Fprintf(o.Err, "! there are more: --after %s\n", l.Next)
 	}
-	if len(l.items) == 0 && l.none != "" {
-		return o.Printf("%s\n", l.none)
+	if len(l.Items) == 0 && l.None != "" {
+		return o.Printf("%s\n", l.None)
 	}
-	rows := [][]string{l.header}
-	for _, item := range l.items {
-		rows = append(rows, l.row(item))
+	rows := [][]string{l.Header}
+	for _, item := range l.Items {
+		rows = append(rows, l.Row(item))
 	}
 	if err := writeTable(o.Out, rows); err != nil {
 		return err
 	}
-	return o.Printf("%s", l.foot)
+	return o.Printf("%s", l.Foot)
 }
 
-// pageFlags adds the flags that select a page of a list.
-func pageFlags(cmd *cobra.Command, page *store.Page) {
+// AddPageFlags adds the flags that select a page of a list.
+func AddPageFlags(cmd *cobra.Command, page *store.Page) {
 	cmd.Flags().IntVar(&page.Limit, "limit", store.DefaultPage, "maximum number of results")
 	cmd.Flags().StringVar(&page.After, "after", "", "continue after the previous page")
 }
@@ -66,8 +66,8 @@ func writeTable(w io.Writer, rows [][]string) error {
 	return t.Flush()
 }
 
-// age returns the time since then, in its largest unit.
-func age(now, then time.Time) string {
+// Age returns the time since then, in its largest unit.
+func Age(now, then time.Time) string {
 	const day = 24 * time.Hour
 	switch d := max(now.Sub(then), 0); {
 	case d < time.Minute:

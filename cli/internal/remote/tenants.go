@@ -1,4 +1,4 @@
-package cli
+package remote
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/server/admin"
@@ -19,8 +20,9 @@ import (
 	"golang.org/x/term"
 )
 
-func newTenants(s *terminal.Streams) *cobra.Command {
-	at := new(serverFlags)
+// NewTenants returns the command tenants.
+func NewTenants(s *terminal.Streams) *cobra.Command {
+	at := new(Flags)
 	c := newConfigs(s, at)
 	cmd := newGroup("tenants", "Show and change overlays and variables of tenants", `tenants shows and changes the overlays and variables of tenants at a server.
 
@@ -29,32 +31,32 @@ config:read, and for changes config:write.
 
 Exit codes: 0 done, 1 the server rejects the request or cannot be reached, 2 usage.`,
 		newTenantsList(c), newTenantsShow(c), newTenantsCheck(c), newTenantVariables(c))
-	at.configFlags(cmd.PersistentFlags())
+	at.AddRequiredFlags(cmd.PersistentFlags())
 	return cmd
 }
 
 func newTenantsList(r *configs) *cobra.Command {
 	var page store.Page
-	cmd := r.newReport("list", "List the tenants that have overlays, by name", arguments(0, 0), func(ctx context.Context, out *output, c *admin.Client, _ []string) error {
+	cmd := r.newReport("list", "List the tenants that have overlays, by name", command.Arguments(0, 0), func(ctx context.Context, out *command.Output, c *admin.Client, _ []string) error {
 		found, err := c.ListTenants(ctx, page.After, page.Limit)
 		if err != nil {
 			return err
 		}
-		return (&listing[admin.TenantOverlay]{
-			record: found, items: found.Tenants, next: found.Next, none: "no overlays",
-			header: []string{"TENANT", "REVISION", "HASH", "AUTHOR", "PUBLISHED"},
-			row: func(t admin.TenantOverlay) []string {
-				return []string{t.Tenant, strconv.FormatUint(t.Number, 10), fmt.Sprintf("%.12s", t.Hash), t.Author, age(time.Now(), t.CreatedAt)}
+		return (&command.Listing[admin.TenantOverlay]{
+			Record: found, Items: found.Tenants, Next: found.Next, None: "no overlays",
+			Header: []string{"TENANT", "REVISION", "HASH", "AUTHOR", "PUBLISHED"},
+			Row: func(t admin.TenantOverlay) []string {
+				return []string{t.Tenant, strconv.FormatUint(t.Number, 10), fmt.Sprintf("%.12s", t.Hash), t.Author, command.Age(time.Now(), t.CreatedAt)}
 			},
-		}).show(out)
+		}).Show(out)
 	})
-	pageFlags(cmd, &page)
+	command.AddPageFlags(cmd, &page)
 	return cmd
 }
 
 func newTenantsShow(r *configs) *cobra.Command {
-	return r.newCommand("show TENANT", "Show the current overlay of a tenant, as JSON", arguments(1, 1), func(ctx context.Context, out *output, c *admin.Client, args []string) error {
-		return out.json(currentOverlay(ctx, c.ForTenant(args[0]), args[0]))
+	return r.newCommand("show TENANT", "Show the current overlay of a tenant, as JSON", command.Arguments(1, 1), func(ctx context.Context, out *command.Output, c *admin.Client, args []string) error {
+		return out.ShowJSON(currentOverlay(ctx, c.ForTenant(args[0]), args[0]))
 	})
 }
 
@@ -71,7 +73,7 @@ func currentOverlay(ctx context.Context, c *admin.Client, name string) (*admin.R
 }
 
 func newTenantsCheck(r *configs) *cobra.Command {
-	cmd := r.newCommand("check [TENANT…]", "Check the overlays of tenants", arguments(0, unlimited), func(ctx context.Context, out *output, c *admin.Client, names []string) error {
+	cmd := r.newCommand("check [TENANT…]", "Check the overlays of tenants", command.Arguments(0, command.Unlimited), func(ctx context.Context, out *command.Output, c *admin.Client, names []string) error {
 		if len(names) == 0 {
 			var err error
 			if names, err = tenantsOf(ctx, c); err != nil {
@@ -104,7 +106,7 @@ func tenantsOf(ctx context.Context, c *admin.Client) (names []string, err error)
 }
 
 // checkTenants shows problems with overlays as they are found.
-func checkTenants(ctx context.Context, out *output, c *admin.Client, names []string) error {
+func checkTenants(ctx context.Context, out *command.Output, c *admin.Client, names []string) error {
 	broken := 0
 	for _, name := range names {
 		found, err := checkTenant(ctx, c.ForTenant(name), name)
@@ -113,12 +115,12 @@ func checkTenants(ctx context.Context, out *output, c *admin.Client, names []str
 		}
 		text := ""
 		for i := range found {
-			text += "tenant " + terminal.OneLine(name) + ": " + findingLine(&found[i])
+			text += "tenant " + terminal.OneLine(name) + ": " + FindingLine(&found[i])
 		}
 		if diag.List(found).HasErrors() {
 			broken++
 		}
-		if _, err := io.WriteString(out.Out, out.redact(text)); err != nil {
+		if _, err := io.WriteString(out.Out, out.Redact(text)); err != nil {
 			return err
 		}
 	}
@@ -126,7 +128,7 @@ func checkTenants(ctx context.Context, out *output, c *admin.Client, names []str
 		return err
 	}
 	if broken > 0 {
-		return exit(exitFailed)
+		return command.Exit(command.Failed)
 	}
 	return nil
 }
@@ -157,16 +159,16 @@ server, for one tenant. The configuration declares the variables below tenants:
 }
 
 func newVariablesList(r *configs) *cobra.Command {
-	return r.newReport("list TENANT", "List the variables of a tenant, without the values of secrets", arguments(1, 1), func(ctx context.Context, out *output, c *admin.Client, args []string) error {
+	return r.newReport("list TENANT", "List the variables of a tenant, without the values of secrets", command.Arguments(1, 1), func(ctx context.Context, out *command.Output, c *admin.Client, args []string) error {
 		found, err := c.ListTenantVariables(ctx, args[0])
 		if err != nil {
 			return err
 		}
-		return (&listing[service.TenantVariable]{
-			record: found, items: found.Variables, none: "no variables",
-			header: []string{"VARIABLE", "STATE", "VALUE", "SET BY", "SET"},
-			row:    func(v service.TenantVariable) []string { return variableRow(&v, out.redact) },
-		}).show(out)
+		return (&command.Listing[service.TenantVariable]{
+			Record: found, Items: found.Variables, None: "no variables",
+			Header: []string{"VARIABLE", "STATE", "VALUE", "SET BY", "SET"},
+			Row:    func(v service.TenantVariable) []string { return variableRow(&v, out.Redact) },
+		}).Show(out)
 	})
 }
 
@@ -179,7 +181,7 @@ func variableRow(v *service.TenantVariable, redact func(string) string) []string
 		value = clipLine(redact(*v.Value))
 	}
 	if v.SetAt != nil {
-		since = age(time.Now(), *v.SetAt)
+		since = command.Age(time.Now(), *v.SetAt)
 	}
 	return []string{v.Name, string(v.State), terminal.OrDash(value), terminal.OrDash(v.SetBy), terminal.OrDash(since)}
 }
@@ -199,7 +201,7 @@ func clipLine(text string) string {
 
 func newVariablesSet(r *configs) *cobra.Command {
 	value := ""
-	cmd := r.newCommand("set TENANT NAME", "Set a tenant variable, read from standard input", arguments(2, 2), func(ctx context.Context, out *output, c *admin.Client, args []string) error {
+	cmd := r.newCommand("set TENANT NAME", "Set a tenant variable, read from standard input", command.Arguments(2, 2), func(ctx context.Context, out *command.Output, c *admin.Client, args []string) error {
 		set, err := c.SetTenantVariable(ctx, args[0], args[1], value)
 		if err != nil {
 			return err
@@ -214,7 +216,7 @@ func newVariablesSet(r *configs) *cobra.Command {
 it asks for the value and does not show the input. The value is never an argument,
 because other users of the machine could see it and the shell would record it.`
 	cmd.PreRunE = func(cmd *cobra.Command, args []string) (err error) {
-		if err := r.at.needServer(cmd); err != nil {
+		if err := r.at.NeedServer(cmd); err != nil {
 			return err
 		}
 		value, err = readValue(r.Streams, args[1])
@@ -224,7 +226,7 @@ because other users of the machine could see it and the shell would record it.`
 }
 
 func newVariablesDelete(r *configs) *cobra.Command {
-	return r.newCommand("delete TENANT NAME…", "Delete tenant variables, which restores their defaults", arguments(2, unlimited), func(ctx context.Context, out *output, c *admin.Client, args []string) error {
+	return r.newCommand("delete TENANT NAME…", "Delete tenant variables, which restores their defaults", command.Arguments(2, command.Unlimited), func(ctx context.Context, out *command.Output, c *admin.Client, args []string) error {
 		for _, name := range args[1:] {
 			if err := c.DeleteTenantVariable(ctx, args[0], name); err != nil {
 				return err

@@ -1,4 +1,5 @@
-package cli
+// Package diffview shows what a change of the configuration does to each agent.
+package diffview
 
 import (
 	"fmt"
@@ -9,20 +10,21 @@ import (
 	"github.com/agentruntime/agentruntime/resolve"
 )
 
-// diffReport is the output of diff.
-type diffReport struct{ *resolve.DiffReport }
+// Report is the output of diff.
+type Report struct{ *resolve.DiffReport }
 
 // signs mark the kinds of changes.
 var signs = map[resolve.ChangeKind]string{resolve.Added: "+", resolve.Removed: "-", resolve.Changed: "~"}
 
-func (r diffReport) text() string {
+// Text returns the report for people.
+func (r Report) Text() string {
 	var b strings.Builder
 	var widened []string
 	for i := range r.Agents {
 		d := &r.Agents[i]
 		fmt.Fprintf(&b, "%s agent %s\n", signs[d.Kind], terminal.OneLine(d.Agent))
 		for _, c := range d.Changes {
-			fmt.Fprintf(&b, "    %s\n", terminal.OneLine(changeText(&c)))
+			fmt.Fprintf(&b, "    %s\n", terminal.OneLine(ChangeText(&c)))
 		}
 		if d.Widened() {
 			widened = append(widened, d.Agent)
@@ -48,25 +50,26 @@ func (r diffReport) text() string {
 // shownInAgents are the sections whose changes are shown with the affected agents.
 var shownInAgents = []string{"providers", "models", "model_pools", "tools", "plugins", "agents", "remote_agents", "defaults", "patches", "order"}
 
-// differs reports whether the effect differs; entries that only differ in form do not count.
-func (r diffReport) differs() bool { return len(r.Agents)+len(r.entriesBesideAgents()) > 0 }
+// Differs reports whether the effect differs; entries that only differ in form do not count.
+func (r Report) Differs() bool { return len(r.Agents)+len(r.entriesBesideAgents()) > 0 }
 
 // shownEntries returns the entries to list: if agents differ, only those not shown with them.
-func (r diffReport) shownEntries() []resolve.EntryChange {
+func (r Report) shownEntries() []resolve.EntryChange {
 	if len(r.Agents) == 0 {
 		return r.Entries
 	}
 	return r.entriesBesideAgents()
 }
 
-func (r diffReport) entriesBesideAgents() []resolve.EntryChange {
+func (r Report) entriesBesideAgents() []resolve.EntryChange {
 	return slices.DeleteFunc(slices.Clone(r.Entries), func(c resolve.EntryChange) bool {
 		section, _, _ := strings.Cut(strings.TrimPrefix(c.Path, "patches."), ".")
 		return slices.Contains(shownInAgents, section)
 	})
 }
 
-func changeText(c *resolve.Change) string {
+// ChangeText returns a change in one line.
+func ChangeText(c *resolve.Change) string {
 	text := signs[c.Kind] + " " + c.Field
 	if c.Subject != "" {
 		text += " " + c.Subject

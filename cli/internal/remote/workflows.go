@@ -1,4 +1,4 @@
-package cli
+package remote
 
 import (
 	"context"
@@ -6,14 +6,16 @@ import (
 	"io"
 	"time"
 
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/server/workflows"
 	"github.com/agentruntime/agentruntime/service/workflow"
 	"github.com/spf13/cobra"
 )
 
-func newWorkflows(s *terminal.Streams) *cobra.Command {
-	at := new(serverFlags)
+// NewWorkflows returns the command workflows.
+func NewWorkflows(s *terminal.Streams) *cobra.Command {
+	at := new(Flags)
 	f := &flows{s, at, workflows.NewClient}
 	cmd := newGroup("workflows", "Manage workflow schedules, triggers and runs on a server", `workflows shows what starts workflows at a server and the results of their runs, creates
 schedules and event triggers, cancels and answers runs, and publishes events. To show how
@@ -24,7 +26,7 @@ runs:read, and for changes runs:write.
 
 Exit codes: 0 done, 1 the server rejects the request or cannot be reached, 2 usage.`,
 		newStarts(f, scheduleWords), newStarts(f, triggerWords), newRuns(f), newPublish(f))
-	at.configFlags(cmd.PersistentFlags())
+	at.AddRequiredFlags(cmd.PersistentFlags())
 	return cmd
 }
 
@@ -38,19 +40,19 @@ type publishOptions struct {
 
 func newPublish(f *flows) *cobra.Command {
 	var o publishOptions
-	cmd := f.newReport("publish", "Publish an event to start matching workflows", arguments(0, 0), func(ctx context.Context, out *output, c *workflows.Client, _ []string) error {
+	cmd := f.newReport("publish", "Publish an event to start matching workflows", command.Arguments(0, 0), func(ctx context.Context, out *command.Output, c *workflows.Client, _ []string) error {
 		done, err := c.Publish(ctx, o.event)
 		if err != nil {
 			return err
 		}
-		return (&listing[workflow.Event]{
-			record: done, items: []workflow.Event{done.Event},
-			header: []string{"ID", "TYPE", "SOURCE", "SUBJECT", "TIME"},
-			row: func(ev workflow.Event) []string {
-				return []string{ev.ID, out.redact(ev.Type), terminal.OrDash(out.redact(ev.Source)), terminal.OrDash(out.redact(ev.Subject)), ev.Time.Format(time.RFC3339)}
+		return (&command.Listing[workflow.Event]{
+			Record: done, Items: []workflow.Event{done.Event},
+			Header: []string{"ID", "TYPE", "SOURCE", "SUBJECT", "TIME"},
+			Row: func(ev workflow.Event) []string {
+				return []string{ev.ID, out.Redact(ev.Type), terminal.OrDash(out.Redact(ev.Source)), terminal.OrDash(out.Redact(ev.Subject)), ev.Time.Format(time.RFC3339)}
 			},
-			foot: terminal.Count(done.Runs, "run began", "runs began") + "\n",
-		}).show(out)
+			Foot: terminal.Count(done.Runs, "run began", "runs began") + "\n",
+		}).Show(out)
 	})
 	cmd.Long = `publish publishes an event. It prints the event as the server stored it and how many runs
 started. An event with the source and ID of an earlier event starts no run.`
@@ -62,9 +64,9 @@ started. An event with the source and ID of an earlier event starts no run.`
 	flags.StringVar(&o.event.SpecVersion, "spec-version", "", "CloudEvents version: 1.0")
 	flags.StringVar(&o.at, "time", "", "when it happened, as RFC 3339 has it; now when absent")
 	flags.StringVar(&o.event.DataContentType, "data-content-type", "", "media type of the data")
-	flags.VarP(&assignments[json.RawMessage]{to: &o.data, form: jsonForm}, "data", "p", "set a field of the data: NAME=TEXT or NAME:=JSON; can be repeated")
+	flags.VarP(&command.Assignments[json.RawMessage]{To: &o.data, Form: command.JSONForm}, "data", "p", "set a field of the data: NAME=TEXT or NAME:=JSON; can be repeated")
 	flags.StringVar(&o.dataFile, "data-file", "", "read the data as JSON from this `path`, or - for standard input")
-	flags.VarP(&assignments[json.RawMessage]{to: &o.extensions, form: jsonForm}, "extension", "e", "set an extension attribute: NAME=TEXT or NAME:=JSON; can be repeated")
+	flags.VarP(&command.Assignments[json.RawMessage]{To: &o.extensions, Form: command.JSONForm}, "extension", "e", "set an extension attribute: NAME=TEXT or NAME:=JSON; can be repeated")
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error { return o.completeEvent(cmd, f.In) }
 	return cmd
 }
@@ -72,11 +74,11 @@ started. An event with the source and ID of an earlier event starts no run.`
 // completeEvent checks an event and reads its non-text parts.
 func (o *publishOptions) completeEvent(cmd *cobra.Command, in io.Reader) (err error) {
 	if o.event.Type == "" {
-		return usagef(cmd, "--type is required")
+		return command.Usagef(cmd, "--type is required")
 	}
 	if o.at != "" {
 		if o.event.Time, err = time.Parse(time.RFC3339, o.at); err != nil {
-			return usagef(cmd, "--time is not a time of RFC 3339, such as 2026-01-31T08:00:00Z")
+			return command.Usagef(cmd, "--time is not a time of RFC 3339, such as 2026-01-31T08:00:00Z")
 		}
 	}
 	o.event.Extensions = o.extensions

@@ -1,4 +1,6 @@
-package cli
+// Package command has what commands share: their arguments and flags, their output, and the exit
+// codes.
+package command
 
 import (
 	"fmt"
@@ -8,23 +10,23 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// unlimited means that a command takes any number of arguments.
-const unlimited = -1
+// Unlimited means that a command takes any number of arguments.
+const Unlimited = -1
 
-// arguments checks the number of a command's arguments.
-func arguments(least, most int) cobra.PositionalArgs {
+// Arguments checks the number of a command's arguments.
+func Arguments(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if len(args) >= least && (len(args) <= most || most == unlimited) {
+		if len(args) >= least && (len(args) <= most || most == Unlimited) {
 			return nil
 		}
 		if len(args) == 0 && least == 1 {
-			return usagef(cmd, "an argument is required")
+			return Usagef(cmd, "an argument is required")
 		}
 		given := "no argument is"
 		if len(args) > 0 {
 			given = terminal.Count(len(args), "argument is", "arguments are")
 		}
-		return usagef(cmd, "%s given, but %s", given, allowedCount(least, most, len(args)))
+		return Usagef(cmd, "%s given, but %s", given, allowedCount(least, most, len(args)))
 	}
 }
 
@@ -34,7 +36,7 @@ func allowedCount(least, most, given int) string {
 	switch {
 	case most == 0:
 		return "none is allowed"
-	case given > most && most != unlimited:
+	case given > most && most != Unlimited:
 		return "at most " + terminal.Count(most, "is", "are") + " allowed"
 	case least == most:
 		return terminal.Count(least, "is", "are") + " required"
@@ -43,13 +45,13 @@ func allowedCount(least, most, given int) string {
 	}
 }
 
-// usagef returns a command line error with the command's usage.
-func usagef(cmd *cobra.Command, format string, args ...any) error {
+// Usagef returns a command line error with the command's usage.
+func Usagef(cmd *cobra.Command, format string, args ...any) error {
 	return fmt.Errorf(format+"\nusage: %s\nsee \"%s --help\"", append(args, cmd.UseLine(), cmd.CommandPath())...)
 }
 
-// excludeFlags makes flags exclude each other.
-func excludeFlags(cmd *cobra.Command, names ...string) {
+// ExcludeFlags makes flags exclude each other.
+func ExcludeFlags(cmd *cobra.Command, names ...string) {
 	cmd.MarkFlagsMutuallyExclusive(names...) // completion offers only one of them
 	next := cmd.PreRunE
 	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
@@ -60,7 +62,7 @@ func excludeFlags(cmd *cobra.Command, names ...string) {
 			}
 		}
 		if len(set) > 1 {
-			return usagef(cmd, "%s exclude each other", strings.Join(set, " and "))
+			return Usagef(cmd, "%s exclude each other", strings.Join(set, " and "))
 		}
 		if next == nil {
 			return nil
