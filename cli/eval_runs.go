@@ -119,21 +119,6 @@ func (r *evalRuns) close() {
 	}
 }
 
-// showFindings shows diagnostics about cases. Errors end the command.
-func (p *program) showFindings(suite *evals.Suite, found diag.List) error {
-	if len(found) == 0 {
-		return nil
-	}
-	report := (&loaded{version: p.version(), command: p.Command()}).caseReport(found, suite, p)
-	if err := renderReport(report, p.Err, "text"); err != nil {
-		return err
-	}
-	if found.HasErrors() {
-		return command.Exit(command.Usage)
-	}
-	return nil
-}
-
 // buildForEval returns the runtime of a configuration. Its variables are required only if models
 // are called. A server whose tools are stubbed by all cases is not started.
 func (p *program) buildForEval(ctx context.Context, names []string, suite *evals.Suite, o *evalOptions, v variant) (*runtime.AgentRuntime, *loaded, error) {

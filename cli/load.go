@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/app"
 	"github.com/agentruntime/agentruntime/builder"
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/diag"
@@ -227,6 +228,14 @@ func (l *loaded) refuse(list diag.List, w io.Writer) error {
 	return renderReport(l.report(list.Errors(), w), w, diag.FormatText)
 }
 
+// failed returns the exit of a command that has shown its failure; err is the error of showing it.
+func failed(err error) error {
+	if err != nil {
+		return err
+	}
+	return command.Exit(command.Failed)
+}
+
 // where returns a path's position as file:line:column, or "" if no file has it.
 func (l *loaded) where(code diag.Code, path string) string {
 	placed := l.file.Complete(nil, diag.List{{Code: code, Path: path}})
@@ -266,4 +275,10 @@ func (p *program) loadSection(files []string, section string, live bool) (*loade
 		return nil, failed(l.refuse(wrong, p.Err))
 	}
 	return l, nil
+}
+
+// within reports whether a path equals another one or lies below it.
+func within(path, above string) bool {
+	rest, ok := strings.CutPrefix(path, above)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"go.uber.org/zap"
 )
 
@@ -182,6 +183,11 @@ func eventFilter(delegates bool) service.EventFilter {
 		return service.WithDelegates
 	}
 	return service.OwnEvents
+}
+
+// delegatesFlag adds the flag --delegates.
+func delegatesFlag(flags *pflag.FlagSet) *bool {
+	return flags.Bool("delegates", false, "also show the events of delegates")
 }
 
 // reach calls do with the records at a server.

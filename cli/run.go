@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -196,26 +195,25 @@ func runTurn(ctx context.Context, p *program, l *loaded, rt *runtime.AgentRuntim
 	return p.conclude(out, result, err)
 }
 
-// conclude ends a run's output and the command with the run's outcome; if result is nil, err says
-// why the run did not end.
-func (p *program) conclude(out *turnview.Printer, result *runtime.Result, err error) error {
-	if closing := out.Close(result); closing != nil {
-		return closing
-	}
-	switch {
-	case result == nil:
-		return err
-	case result.Status == event.StatusCanceled:
-		p.PrintErrorf("canceled")
-		return command.Exit(command.Canceled)
-	case err != nil || result.Status != event.StatusSucceeded:
-		p.PrintErrorf("%s", terminal.IndentRest(out.Redact(failure(result, err))))
-		return command.Exit(command.Failed)
-	case result.Termination.CutShort() && result.Response == "":
-		p.PrintErrorf("the turn was stopped without an answer (%s: %s)", terminal.OneLine(result.Termination.Code), terminal.OneLine(out.Redact(result.Termination.Detail)))
-		return command.Exit(command.Failed)
-	}
-	return nil
+// runAt runs one turn of an agent of a server.
+func (p *program) runAt(ctx context.Context, at *remote.Flags, args []string, o *runOptions) error {
+	out := turnview.NewPrinter(p.Streams, o.format.Value, o.quiet)
+	p = p.with(out.Streams)
+	return p.reach(ctx, at, func(where *place) error {
+		out.Redact = where.redact
+		prompt := promptAmong(args[1:], p.In)
+		a, err := question.NewAnswerer(p.Streams, o.approve.Value, prompt.read, where.redact)
+		if err != nil {
+			return p.misuse(err)
+		}
+		if err := prompt.load(ctx, p.In); err != nil {
+			return p.misuse(err)
+		}
+		if prompt.variables, err = encodeVariables(o.variables); err != nil {
+			return p.misuse(err)
+		}
+		return p.runStored(ctx, where, storedRun{id: newTurnID(), agent: args[0], session: o.session.id, prompt: prompt, delegates: *o.delegates}, out, a)
+	})
 }
 
 // abortTime limits ending the tasks at peers of a turn that will not be resumed.
@@ -258,29 +256,6 @@ func startConversation(ctx context.Context, rt *runtime.AgentRuntime, agent stri
 		return []model.Message{before}, nil
 	}
 	return nil, nil
-}
-
-// failed returns the exit of a command that has shown its failure; err is the error of showing it.
-func failed(err error) error {
-	if err != nil {
-		return err
-	}
-	return command.Exit(command.Failed)
-}
-
-// failure describes why a turn did not succeed.
-func failure(result *runtime.Result, err error) string {
-	switch {
-	case err != nil:
-		return err.Error()
-	case result.Status != event.StatusWaiting:
-		return fmt.Sprintf("the turn is %s: %s", result.Status, cmp.Or(result.Termination.Detail, string(result.Termination.Type)))
-	}
-	text := "the turn waits for a person, and this command cannot ask one"
-	for _, request := range result.Interactions {
-		text += "\n  " + terminal.OneLine(cmp.Or(request.Message, request.Action))
-	}
-	return text + "\n  run it on a terminal or with --approve ask, yes or no"
 }
 
 // ownTurn is a turn that this process runs.

@@ -8,9 +8,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/cli/internal/question"
-	"github.com/agentruntime/agentruntime/cli/internal/remote"
 	"github.com/agentruntime/agentruntime/cli/internal/turnview"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/event/interaction"
@@ -28,27 +26,6 @@ const (
 	// cancelTime is how long a server may take to end a turn, and then to report it.
 	cancelTime = 10 * time.Second
 )
-
-// runAt runs one turn of an agent of a server.
-func (p *program) runAt(ctx context.Context, at *remote.Flags, args []string, o *runOptions) error {
-	out := turnview.NewPrinter(p.Streams, o.format.Value, o.quiet)
-	p = p.with(out.Streams)
-	return p.reach(ctx, at, func(where *place) error {
-		out.Redact = where.redact
-		prompt := promptAmong(args[1:], p.In)
-		a, err := question.NewAnswerer(p.Streams, o.approve.Value, prompt.read, where.redact)
-		if err != nil {
-			return p.misuse(err)
-		}
-		if err := prompt.load(ctx, p.In); err != nil {
-			return p.misuse(err)
-		}
-		if prompt.variables, err = encodeVariables(o.variables); err != nil {
-			return p.misuse(err)
-		}
-		return p.runStored(ctx, where, storedRun{id: newTurnID(), agent: args[0], session: o.session.id, prompt: prompt, delegates: *o.delegates}, out, a)
-	})
-}
 
 // storedRun is a run whose turn is stored by its worker.
 type storedRun struct {
@@ -111,15 +88,6 @@ func (p *program) runStored(ctx context.Context, where *place, r storedRun, out 
 		fmt.Fprintf(p.Err, "! it continues when it is answered: %s turns resolve %s %s INTERACTION\n", p.Command(), where.name, turn.id)
 	}
 	return err
-}
-
-// misuse shows a command line error, or that the command was canceled before it did anything.
-func (p *program) misuse(err error) error {
-	if errors.Is(err, context.Canceled) {
-		return err
-	}
-	p.PrintErrorf("%v", err)
-	return command.Exit(command.Usage)
 }
 
 // remoteTurn is a turn run by a server.

@@ -10,7 +10,6 @@ import (
 	"github.com/agentruntime/agentruntime/server/native"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // turnsOptions are the flags of turns.
@@ -86,9 +85,4 @@ func listTurns(cmd *cobra.Command, p *program, from *place, o *turnsOptions) err
 			return []string{t.ID, t.SessionID, t.AgentID, status, fmt.Sprint(t.Steps), fmt.Sprint(t.Events), command.Age(time.Now(), t.CreatedAt)}
 		},
 	}).Show(command.NewOutput(&p.Streams, cmd, from.redact))
-}
-
-// delegatesFlag adds the flag --delegates.
-func delegatesFlag(flags *pflag.FlagSet) *bool {
-	return flags.Bool("delegates", false, "also show the events of delegates")
 }

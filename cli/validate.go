@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/config"
@@ -149,10 +148,4 @@ func (p *program) overlayReport(ctx context.Context, l *loaded, rev *registry.Re
 	report = l.report(found, p.Out)
 	report.Agents = len(overlay.Agents)
 	return report, nil
-}
-
-// within reports whether a path equals another one or lies below it.
-func within(path, above string) bool {
-	rest, ok := strings.CutPrefix(path, above)
-	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }

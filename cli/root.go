@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
 
-	"github.com/agentruntime/agentruntime/app"
 	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/cli/internal/remote"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
@@ -17,26 +15,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
-
-// program holds what every command uses: its streams and the available components.
-type program struct {
-	terminal.Streams
-	app.Components
-	// release is the version of a released program; it may be empty.
-	release string
-	// commands are a team's additional commands.
-	commands []Command
-	// document is the configuration named "-"; nil if the command reads none from standard input.
-	document io.Reader
-}
-
-// with returns the program with other streams.
-func (p *program) with(s terminal.Streams) *program {
-	other := *p
-	s.Name = p.Name
-	other.Streams = s
-	return &other
-}
 
 // run runs a command line and returns its exit code. It escapes all output. A wrong command line or
 // an unreadable file returns command.Usage, and output that cannot be written command.Failed.
