@@ -50,3 +50,12 @@ func WriteUnescaped(w io.Writer, text string) error {
 	_, err := io.WriteString(w, text)
 	return err
 }
+
+// terminalWriter is a writer in front of a command's output.
+type terminalWriter interface {
+	io.Writer
+	// WriteUnescaped writes text whose control sequences take effect.
+	WriteUnescaped(text string) error
+	// File returns the file that the output goes to, if any.
+	File() (*os.File, bool)
+}

@@ -24,15 +24,6 @@ type Writer struct {
 // NewWriter returns a writer that writes the escaped text to out.
 func NewWriter(out io.Writer) *Writer { return &Writer{out: out} }
 
-// terminalWriter is a writer in front of a command's output.
-type terminalWriter interface {
-	io.Writer
-	// WriteUnescaped writes text whose control sequences take effect.
-	WriteUnescaped(text string) error
-	// File returns the file that the output goes to, if any.
-	File() (*os.File, bool)
-}
-
 // Write escapes p. It is safe for concurrent use.
 func (w *Writer) Write(p []byte) (int, error) {
 	w.mu.Lock()
