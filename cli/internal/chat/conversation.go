@@ -87,8 +87,15 @@ func Run(ctx context.Context, s Settings) error {
 	if c.settings.Screen == nil {
 		return c.readPrompts(ctx)
 	}
-	c.shown = c.settings.Screen
-	return c.settings.Screen.run(ctx, c, c.readPrompts)
+	return c.runOnScreen(ctx)
+}
+
+// runOnScreen is readPrompts for a full screen.
+func (c *conversation) runOnScreen(ctx context.Context) error {
+	screen, lines := c.settings.Screen, make(chan string, 16) // never full, so that the screen never blocks
+	c.shown, screen.redact, c.settings.Answers.Input = screen, c.settings.Redact, screen.readLines(lines)
+	m := &screenModel{screen: screen, lines: lines, interrupts: c.interrupts, title: c.title(), pane: pane{follow: true}}
+	return screen.run(ctx, m, c.readPrompts)
 }
 
 // readPrompts runs a turn for each typed prompt.

@@ -132,17 +132,17 @@ func (f *Screen) Emit(ev event.Event) {
 	}
 }
 
-// run shows the screen until the conversation ends.
-func (f *Screen) run(ctx context.Context, c *conversation, converse func(context.Context) error) error {
-	lines := make(chan string, 16) // never full, so that the screen never blocks
-	input := &terminal.LineReader{Read: lines, Waiting: func(waits bool) {
+// readLines returns the reader of the lines that the screen sends to a channel.
+func (f *Screen) readLines(lines <-chan string) *terminal.LineReader {
+	return &terminal.LineReader{Read: lines, Waiting: func(waits bool) {
 		f.change(func(m *screenModel) { m.setWaiting(waits) })
 	}, Hide: func(secret bool) {
 		f.change(func(m *screenModel) { m.editor.masked = secret })
 	}}
-	c.settings.Answers.Input = input
-	f.redact = c.settings.Redact
-	m := &screenModel{screen: f, lines: lines, interrupts: c.interrupts, title: c.title(), pane: pane{follow: true}}
+}
+
+// run shows a model of the screen until the conversation ends.
+func (f *Screen) run(ctx context.Context, m *screenModel, converse func(context.Context) error) error {
 	program := tea.NewProgram(m, tea.WithInput(f.in), tea.WithOutput(f.out), tea.WithoutSignalHandler())
 	f.mu.Lock()
 	f.program, f.running = program, true

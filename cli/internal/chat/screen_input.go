@@ -4,9 +4,8 @@ import (
 	"os"
 	"strings"
 
-	"github.com/agentruntime/agentruntime/cli/internal/question"
-
 	tea "charm.land/bubbletea/v2"
+	"github.com/agentruntime/agentruntime/cli/internal/question"
 )
 
 // Init implements tea.Model.
