@@ -51,6 +51,7 @@ or the server cannot be reached, 2 usage or a file cannot be read.`,
 	format := command.AddFormatFlag(cmd, "text", "json", "mermaid")
 	cmd.Flags().StringVar(&tool, "tool", "", "say why the agent has, or does not have, this tool")
 	cmd.Flags().StringVar(&call, "call", "", `say what becomes of a call, as in 'wc {"text":"x"}'`)
+	command.AllowEmpty(cmd, "call")
 	at.AddTenantFlag(cmd.Flags())
 	cmd.Flags().StringVar(&flow, "workflow", "", "show this workflow instead of an agent")
 	cmd.Flags().StringVar(&request, "session-request", "", "show the agent for a sessions turn requested with the JSON in `FILE`, or - for standard input")

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/cli/internal/command"
@@ -146,21 +145,11 @@ func nearestSubcommand(cmd *cobra.Command, name string) (near string, ok bool) {
 	return nearest.Of(name, names)
 }
 
-// freeTexts are the flags whose value may be empty, or whose command rejects it in its own words.
-var freeTexts = []string{"call", "note", "reason", "result"}
-
-// checkEmptyFlags rejects flags with an empty value, as an unset shell variable leaves it. An empty
-// value would have the same effect as no flag, such as a check of all agents instead of one. An
-// update clears a field with it.
+// checkEmptyFlags rejects empty flags, except for a team's own commands and for updates, which clear
+// a field with an empty flag.
 func checkEmptyFlags(cmd *cobra.Command) error {
 	if cmd.GroupID == ownGroup || cmd.Name() == "update" {
 		return nil
 	}
-	var err error
-	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if err == nil && f.Value.Type() == "string" && f.Value.String() == "" && !slices.Contains(freeTexts, f.Name) {
-			err = command.Usagef(cmd, "--%s is empty", f.Name)
-		}
-	})
-	return err
+	return command.CheckEmptyFlags(cmd)
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/cli/internal/remote"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/cli/internal/turnview"
@@ -174,6 +175,7 @@ change. No server may use the same SQLite file.`,
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "an operator ended it", "reason to show with the turn")
+	command.AllowEmpty(cmd, "reason")
 	return cmd
 }
 

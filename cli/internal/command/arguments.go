@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // Unlimited means that a command takes any number of arguments.
@@ -69,4 +70,26 @@ func ExcludeFlags(cmd *cobra.Command, names ...string) {
 		}
 		return next(cmd, args)
 	}
+}
+
+// mayBeEmpty annotates a flag whose value may be empty.
+const mayBeEmpty = "may_be_empty"
+
+// AllowEmpty allows an empty value of a flag, or lets the command reject it in its own words.
+func AllowEmpty(cmd *cobra.Command, name string) {
+	_ = cmd.Flags().SetAnnotation(name, mayBeEmpty, nil) // it fails only without the flag
+}
+
+// CheckEmptyFlags rejects flags with an empty value, as an unset shell variable leaves it, unless
+// AllowEmpty allows it. An empty value would have the same effect as no flag, such as a check of all
+// agents instead of one.
+func CheckEmptyFlags(cmd *cobra.Command) error {
+	var err error
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		_, allowed := f.Annotations[mayBeEmpty]
+		if err == nil && !allowed && f.Value.Type() == "string" && f.Value.String() == "" {
+			err = Usagef(cmd, "--%s is empty", f.Name)
+		}
+	})
+	return err
 }

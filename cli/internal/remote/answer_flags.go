@@ -21,6 +21,8 @@ func (o *AnswerFlags) AddFlags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&o.refuse, "refuse", false, "reject the call, and tell the model")
 	cmd.Flags().StringVar(&o.result, "result", "", "answer as JSON or text")
 	cmd.Flags().StringVar(&o.reason, "reason", "", "reason to show to the model")
+	command.AllowEmpty(cmd, "result")
+	command.AllowEmpty(cmd, "reason")
 }
 
 // Check checks that the flags give exactly one answer.

@@ -37,6 +37,7 @@ func NewChangeFlags() *ChangeFlags {
 func (c *ChangeFlags) AddChangeFlags(cmd *cobra.Command) {
 	cmd.Flags().Var(&c.failOn, "fail-on", "do not publish, and exit with 1, if access is widened or a tool is lost: widened, lost")
 	cmd.Flags().StringVar(&c.note, "note", "", "reason for the change, shown in the list of revisions")
+	command.AllowEmpty(cmd, "note")
 	cmd.Flags().BoolVar(&c.dryRun, "dry-run", false, "show the changes without publishing them")
 }
 

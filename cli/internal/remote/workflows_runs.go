@@ -220,6 +220,7 @@ func newRunsCancel(f *flows) *cobra.Command {
 		return out.Printf("Workflow run %s will be canceled.\n", terminal.OneLine(r.ID))
 	})
 	cmd.Flags().StringVar(&reason, "reason", "", "reason to show with the run")
+	command.AllowEmpty(cmd, "reason")
 	return cmd
 }
 
