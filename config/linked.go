@@ -14,7 +14,7 @@ import (
 // surfaces are the protocols with a section below server.
 var surfaces = []string{settings.SurfaceA2A, settings.SurfaceAgentRuns, settings.SurfaceNative, settings.SurfaceOpenAI, settings.SurfaceAGUI, settings.SurfaceAISDK, settings.SurfaceMCP, settings.SurfaceConsole}
 
-// RecordOf describes a struct type without the parts that this program lacks.
+// recordOf describes a struct type without the parts that this program lacks.
 func (k *Kinds) recordOf(t reflect.Type) *record.Type {
 	r := record.Of(t)
 	switch {

@@ -21,7 +21,7 @@ type consequences struct {
 	uses, lost map[string]bool
 	// errors is set if anything could not be read, so that agents' permissions are unknown.
 	errors bool
-	// UnknownTop is set if a file has an unknown top-level key.
+	// unknownTop is set if a file has an unknown top-level key.
 	unknownTop bool
 }
 
@@ -29,7 +29,7 @@ func newConsequences() consequences {
 	return consequences{catalogs: map[string]bool{}, uses: map[string]bool{}, lost: map[string]bool{}}
 }
 
-// AddFinding records the possible consequences of a loading diagnostic.
+// addFinding records the possible consequences of a loading diagnostic.
 func (c *consequences) addFinding(d *diag.Diagnostic) {
 	at, ok := diag.ParsePath(d.Path)
 	if !ok {
