@@ -3,6 +3,7 @@ package config
 import (
 	"slices"
 
+	"github.com/agentruntime/agentruntime/config/internal/decode"
 	"github.com/agentruntime/agentruntime/config/internal/expand"
 	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/overlay"
@@ -84,8 +85,12 @@ func (f *File) BeforePatches() *File {
 	for _, doc := range f.tree.Documents {
 		before.tree.Documents = append(before.tree.Documents, &tree.SourceFile{Document: yamltree.Document{Name: doc.Name, Data: doc.Data, Root: doc.Root}, Dir: doc.Dir})
 	}
-	l := &loader{overlaid: overlay.MaxFields, leavesOut: func(p *patch) bool { return !p.mayWiden }}
-	l.file, l.Tree, l.RecordOf, l.Expander = before, &before.tree, record.Of, expand.Expander{Lookup: f.options.lookupFunc(), Left: yamltree.MaxExpanded, Unread: expand.MaxIncludedTotal, Files: f.included}
+	l := &loader{
+		Decoder: decode.Decoder{Tree: &before.tree, RecordOf: record.Of, Expander: expand.Expander{
+			Lookup: f.options.lookupFunc(), Left: yamltree.MaxExpanded, Unread: expand.MaxIncludedTotal, Files: f.included,
+		}},
+		file: before, overlaid: overlay.MaxFields, leavesOut: func(p *patch) bool { return !p.mayWiden },
+	}
 	before.tree.Root = l.mergeDocuments()
 	l.decodeComponents(f.options.Kinds)
 	l.decodeModels()
