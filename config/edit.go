@@ -16,9 +16,6 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// maxEdits is the number of differing entries above which reading the whole document is as fast.
-const maxEdits = 256
-
 // editable are the registries whose entries are read one by one: records that can be read without
 // the rest of a document.
 var editable = []string{keys.Models, keys.Pools, keys.Agents}
@@ -53,8 +50,12 @@ func (f *File) Edit(text []byte) (edit *DocumentEdit, ok bool) {
 	if _, ok := (&yamltree.Document{Data: text}).Check(); !ok {
 		return nil, false
 	}
-	e := &editor{file: f, before: before, next: next, removed: map[string][]string{}, changed: map[string][]document.Member{}}
-	if !e.findChanges() || !e.readExtends() {
+	changes, ok := document.Compare(before.Layout, next, editable)
+	if !ok {
+		return nil, false
+	}
+	e := &editor{Changes: changes, file: f}
+	if !e.readExtends(before.extends) {
 		return nil, false
 	}
 	return e.read()
@@ -127,90 +128,29 @@ func (f *File) isFresh() bool {
 
 // editor reads a document that differs in a few entries.
 type editor struct {
+	*document.Changes
+
 	file    *File
-	before  *edited
-	next    *document.Layout
 	extends map[string]string
-	// changed are the changed or new entries, and removed the removed ones, by registry.
-	changed map[string][]document.Member
-	removed map[string][]string
-}
-
-// findChanges finds the changed entries. ok is false if anything else differs.
-func (e *editor) findChanges() bool {
-	old := e.before.Sections
-	if len(old) != len(e.next.Sections) {
-		return false
-	}
-	left := maxEdits
-	for i := range old {
-		was, now := &old[i], &e.next.Sections[i]
-		switch {
-		case was.Name != now.Name, was.Name == keys.Patches:
-			return false
-		case bytes.Equal(e.before.ValueOf(was.At), e.next.ValueOf(now.At)):
-		case !slices.Contains(editable, was.Name) || !e.compareEntries(was, now):
-			return false
-		}
-		if left -= len(e.changed[was.Name]) + len(e.removed[was.Name]); left < 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// compareEntries compares the entries of a registry. ok is false if the remaining entries are in
-// another order or a new one is not at the end.
-func (e *editor) compareEntries(was, now *document.Section) bool {
-	var changed []document.Member
-	n := 0
-	for _, old := range was.Entries {
-		if n == len(now.Entries) || !bytes.Equal(e.before.KeyOf(old), e.next.KeyOf(now.Entries[n])) {
-			e.removed[was.Name] = append(e.removed[was.Name], e.before.IDOf(old))
-			if len(e.removed[was.Name]) > maxEdits {
-				return false
-			}
-			continue
-		}
-		if !bytes.Equal(e.before.ValueOf(old), e.next.ValueOf(now.Entries[n])) {
-			changed = append(changed, now.Entries[n])
-		}
-		n++
-	}
-	added := now.Entries[n:]
-	if len(changed)+len(added) > maxEdits {
-		return false
-	}
-	for i, m := range added {
-		taken := func(other document.Member, in *document.Layout) bool {
-			return bytes.Equal(in.KeyOf(other), e.next.KeyOf(m))
-		}
-		if slices.ContainsFunc(was.Entries, func(other document.Member) bool { return taken(other, e.before.Layout) }) ||
-			slices.ContainsFunc(added[:i], func(other document.Member) bool { return taken(other, e.next) }) {
-			return false
-		}
-	}
-	e.changed[was.Name] = append(changed, added...)
-	return true
 }
 
 // readExtends reads the extends relations. ok is false if an agent extends a removed one.
-func (e *editor) readExtends() bool {
-	e.extends = e.before.extends
-	if len(e.changed[keys.Agents])+len(e.removed[keys.Agents]) == 0 {
+func (e *editor) readExtends(before map[string]string) bool {
+	e.extends = before
+	if len(e.Changed[keys.Agents])+len(e.Removed[keys.Agents]) == 0 {
 		return true
 	}
 	e.extends = maps.Clone(e.extends)
-	for _, id := range e.removed[keys.Agents] {
+	for _, id := range e.Removed[keys.Agents] {
 		delete(e.extends, id)
 	}
-	for _, m := range e.changed[keys.Agents] {
-		if !noteExtends(e.extends, e.next.IDOf(m), e.next.ValueOf(m)) {
+	for _, m := range e.Changed[keys.Agents] {
+		if !noteExtends(e.extends, e.Next.IDOf(m), e.Next.ValueOf(m)) {
 			return false
 		}
 	}
 	for _, base := range e.extends {
-		if slices.Contains(e.removed[keys.Agents], base) {
+		if slices.Contains(e.Removed[keys.Agents], base) {
 			return false
 		}
 	}
@@ -222,12 +162,12 @@ func (e *editor) read() (*DocumentEdit, bool) {
 	reached := e.reachedAgents()
 	wanted := map[string]map[string]bool{keys.Agents: withAncestors(reached, e.extends), keys.Models: {}, keys.Pools: {}}
 	for _, name := range []string{keys.Models, keys.Pools} {
-		for _, m := range e.changed[name] { // both registries, which share one namespace
-			wanted[keys.Models][e.next.IDOf(m)], wanted[keys.Pools][e.next.IDOf(m)] = true, true
+		for _, m := range e.Changed[name] { // both registries, which share one namespace
+			wanted[keys.Models][e.Next.IDOf(m)], wanted[keys.Pools][e.Next.IDOf(m)] = true, true
 		}
 	}
 	f := e.file
-	part := e.next.ExcerptOf(wanted)
+	part := e.Next.ExcerptOf(wanted)
 	x, found := parse([]Source{{Name: f.tree.Documents[0].Name, Data: part.Text}}, f.options, f.budget, f.included)
 	if found.HasErrors() || x.refersToUnread() {
 		return nil, false
@@ -236,34 +176,30 @@ func (e *editor) read() (*DocumentEdit, bool) {
 	if !ok {
 		return nil, false
 	}
-	edit := &DocumentEdit{File: e.newFile(x, canonical), Removed: e.removed}
+	edit := &DocumentEdit{File: e.newFile(x, canonical), Removed: e.Removed}
 	for _, agent := range x.Agents {
 		if reached[agent.ID] {
 			edit.Agents = append(edit.Agents, agent)
 		}
 	}
 	for i := range x.Models {
-		if e.isChanged(keys.Models, x.Models[i].ID) {
+		if e.Has(keys.Models, x.Models[i].ID) {
 			edit.Models = append(edit.Models, x.Models[i])
 		}
 	}
 	for i := range x.Pools {
-		if e.isChanged(keys.Pools, x.Pools[i].ID) {
+		if e.Has(keys.Pools, x.Pools[i].ID) {
 			edit.Pools = append(edit.Pools, x.Pools[i])
 		}
 	}
 	return edit, true
 }
 
-func (e *editor) isChanged(registry, id string) bool {
-	return slices.ContainsFunc(e.changed[registry], func(m document.Member) bool { return e.next.IDOf(m) == id })
-}
-
 // reachedAgents returns the changed agents and those that extend them.
 func (e *editor) reachedAgents() map[string]bool {
-	reached := make(map[string]bool, len(e.changed[keys.Agents]))
-	for _, m := range e.changed[keys.Agents] {
-		reached[e.next.IDOf(m)] = true
+	reached := make(map[string]bool, len(e.Changed[keys.Agents]))
+	for _, m := range e.Changed[keys.Agents] {
+		reached[e.Next.IDOf(m)] = true
 	}
 	if len(reached) == 0 {
 		return reached
@@ -303,23 +239,23 @@ func (e *editor) canonicalDocument(x *File) (*document.Layout, bool) {
 	var out bytes.Buffer
 	done := 0
 	for _, name := range keys.Declared {
-		for _, m := range e.changed[name] {
+		for _, m := range e.Changed[name] {
 			s := part.Section(name)
-			at := part.Find(s, e.next.IDOf(m))
+			at := part.Find(s, e.Next.IDOf(m))
 			if at < 0 {
 				return nil, false
 			}
-			if written := part.ValueOf(s.Entries[at]); !bytes.Equal(written, e.next.ValueOf(m)) {
-				out.Write(e.next.Text[done:m.Value])
+			if written := part.ValueOf(s.Entries[at]); !bytes.Equal(written, e.Next.ValueOf(m)) {
+				out.Write(e.Next.Text[done:m.Value])
 				out.Write(written)
 				done = int(m.End)
 			}
 		}
 	}
 	if done == 0 {
-		return e.next, true
+		return e.Next, true
 	}
-	out.Write(e.next.Text[done:])
+	out.Write(e.Next.Text[done:])
 	return document.LayoutOf(out.Bytes())
 }
 
