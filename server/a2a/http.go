@@ -2,6 +2,7 @@ package a2a
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,12 +10,14 @@ import (
 	"log/slog"
 	"mime"
 	"net/http"
+	"reflect"
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	a2alog "github.com/a2aproject/a2a-go/v2/log"
 	"github.com/agentruntime/agentruntime/internal/a2awire"
 	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/server"
 )
 
@@ -25,7 +28,7 @@ const maxNesting = 64
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, problem := e.readBody(w, r)
 	if problem != nil {
-		problem.writeError(w, e.rpc)
+		problem.writeError(w, e)
 		return
 	}
 	handler, asked, spoken := e.handler, askedVersion(r), e.spoken
@@ -53,7 +56,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if e.rpc {
 		e.serveRPC(w, r, handler, body)
 	} else {
-		e.serveREST(w, r, handler)
+		e.serveREST(w, r, handler, body)
 	}
 }
 
@@ -96,7 +99,7 @@ var emptyResults = map[string]string{
 }
 
 // serveREST answers an HTTP+JSON request.
-func (e *endpoint) serveREST(w http.ResponseWriter, r *http.Request, handler http.Handler) {
+func (e *endpoint) serveREST(w http.ResponseWriter, r *http.Request, handler http.Handler, body []byte) {
 	r.URL.Path = "/" + strings.TrimSuffix(r.PathValue("path"), "/")
 	r.URL.RawPath = ""
 	q := r.URL.Query()
@@ -109,6 +112,10 @@ func (e *endpoint) serveREST(w http.ResponseWriter, r *http.Request, handler htt
 		r.URL.RawQuery = q.Encode()
 	}
 	e.warnUnknownParameters(w, r, q)
+	if problem := e.checkTypes(r, body); problem != nil {
+		problem.writeError(w, e)
+		return
+	}
 	out := &firstFrame{ResponseWriter: w, old: e.spoken == v03}
 	if env, ok := r.Context().Value(envelopeKey{}).(*envelope); ok {
 		out.outage, env.query = &env.outage, q
@@ -169,21 +176,54 @@ func (e *endpoint) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *pr
 	limit := e.server.settings.MaxBody
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	if large := new(http.MaxBytesError); errors.As(err, &large) {
-		return nil, &problem{http.StatusRequestEntityTooLarge, a2a.ErrInvalidRequest, fmt.Sprintf("the request has more than %d bytes", large.Limit)}
+		return nil, &problem{status: http.StatusRequestEntityTooLarge, kind: a2a.ErrInvalidRequest, message: fmt.Sprintf("the request has more than %d bytes", large.Limit)}
 	}
 	if err != nil {
-		return nil, &problem{http.StatusBadRequest, a2a.ErrParseError, "the request broke off"}
+		return nil, &problem{status: http.StatusBadRequest, kind: a2a.ErrParseError, message: "the request broke off"}
 	}
 	if len(body) == 0 && !e.rpc {
 		return body, nil
 	}
 	if !e.acceptsContentType(r.Header.Get("Content-Type")) {
-		return nil, &problem{http.StatusUnsupportedMediaType, a2a.ErrUnsupportedContentType, "the Content-Type must be application/json"}
+		return nil, &problem{status: http.StatusUnsupportedMediaType, kind: a2a.ErrUnsupportedContentType, message: "the Content-Type must be application/json"}
 	}
-	if err := server.CheckJSON(body, maxNesting); err != nil && json.Valid(body) { // the SDK reports invalid JSON
-		return nil, &problem{http.StatusBadRequest, a2a.ErrParseError, "the body of the request cannot be used: " + clip.Text(err.Error())}
+	if err := server.CheckJSON(body, maxNesting); err != nil {
+		p := &problem{status: http.StatusBadRequest, kind: a2a.ErrParseError, message: "the body of the request cannot be used: " + clip.Text(err.Error())}
+		if e.rpc && !json.Valid(body) {
+			p.status = http.StatusOK // as for other errors of JSON-RPC
+		}
+		return nil, p
+	}
+	if e.rpc {
+		return completeCall(body)
 	}
 	return body, nil
+}
+
+// checkTypes returns the reason that an HTTP+JSON body of version 1.0 cannot be decoded, which the
+// SDK would not mention.
+func (e *endpoint) checkTypes(r *http.Request, body []byte) *problem {
+	var into any
+	switch method := restMethod(r); {
+	case e.spoken != v10:
+		return nil
+	case method == "SendMessage" || method == "SendStreamingMessage":
+		into = new(a2a.SendMessageRequest)
+	case method == "CreateTaskPushNotificationConfig":
+		into = new(a2a.PushConfig)
+	default:
+		return nil
+	}
+	p := &problem{status: http.StatusBadRequest, kind: a2a.ErrParseError, message: "the request has no body"}
+	if len(body) > 0 {
+		err := json.Unmarshal(body, into)
+		if err == nil {
+			return nil
+		}
+		path, text := rawjson.DescribeError(err, reflect.TypeOf(into))
+		p.kind, p.message = a2a.ErrInvalidParams, clip.Text(cmp.Or(path, "body")+": "+text)
+	}
+	return p
 }
 
 // acceptsContentType reports whether requests may have a content type.

@@ -243,3 +243,52 @@ func TestAnAddressOfJSONRPCTakesPostAlone(t *testing.T) {
 		}
 	}
 }
+
+func TestAnInvalidRequestIsExplained(t *testing.T) {
+	w := open(t, func(s *setup) { s.settings.V03 = true })
+	for _, c := range []struct {
+		path, body string
+		// code is the code of JSON-RPC, and status that of HTTP+JSON.
+		code, status int
+		want         string
+	}{
+		{"", ``, -32700, 200, "unexpected end of JSON input at byte 0"},
+		{"", `{"jsonrpc"`, -32700, 200, "is not valid JSON: unexpected end of JSON input at byte 10"},
+		{"", rpc("ListTasks", `{}`) + " {}", -32700, 200, "after top-level value"},
+		{"", `null`, -32600, 200, "must be a JSON object"},
+		{"", `[` + rpc("ListTasks", `{}`) + `]`, -32600, 200, "must be a JSON object"},
+		{"", `"x"`, -32600, 200, "must be a JSON object"},
+		{"", `{}`, -32600, 200, `jsonrpc must be \"2.0\"`},
+		{"", `{"jsonrpc":"1.0","id":7,"method":"ListTasks"}`, -32600, 200, `"id":7,`},
+		{"", `{"jsonrpc":"2.0","id":{},"method":"ListTasks"}`, -32600, 200, "id must be"},
+		{"", `{"jsonrpc":"2.0","id":"a","method":3}`, -32600, 200, "method must be"},
+		{"", `{"jsonrpc":"2.0","id":7,"method":"GetTask"}`, -32602, 200, "the id of the task is required"},
+		{"", `{"jsonrpc":"2.0","id":7,"method":"ListTasks"}`, 0, 200, `"tasks":[]`},
+		{"", "\n {\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"ListTasks\"}", 0, 200, `"tasks":[]`},
+		{"/v0.3", `{"jsonrpc":"2.0","id":7,"method":"tasks/get"}`, -32602, 200, "id"},
+		{"/v0.3", `{"jsonrpc":"2.0","id":7,"method":"agent/getAuthenticatedExtendedCard"}`, 0, 200, `"result"`},
+		{"/message:send", ``, 0, 400, "the request has no body"},
+		{"/message:send", `{"message"`, 0, 400, "is not valid JSON: unexpected end of JSON input at byte 10"},
+		{"/message:send", hello + " {}", 0, 400, "after top-level value"},
+		{"/message:send", `{"message":{"messageId":1}}`, 0, 400, "message.messageId: must not be a JSON number"},
+		{"/message:send", `{"message":{"messageId":"m","parts":"hello"}}`, 0, 400, "message.parts: must not be a JSON string"},
+		{"/message:stream", `[]`, 0, 400, "must not be a JSON array"},
+		{"/tasks/x/pushNotificationConfigs", `{"url":1}`, 0, 400, "url: must not be a JSON number"},
+		{"/v0.3/v1/message:send", `{"message"`, -32700, 400, `"code":-32700,"message":"the body`},
+		{"/v0.3/v1/message:send", `{"message":{},"message":{}}`, -32700, 400, `"code":-32700,"message":"the body`},
+	} {
+		resp, body := w.post("/a2a/clerk"+c.path, asJSON, c.body, "A2A-Version", map[bool]string{false: "1.0"}[strings.HasPrefix(c.path, "/v0.3")])
+		if isRPC := c.path == "" || c.path == "/v0.3"; resp.StatusCode != c.status || isRPC && codeOf(t, body) != c.code || !strings.Contains(body, c.want) {
+			t.Errorf("%s: %s: the answer is %d %s", c.path, c.body, resp.StatusCode, body)
+		}
+	}
+	for path, contentType := range map[string]string{"/v0.3/v1/message:send": "text/plain", "/v0.3/v1/message:stream": ""} {
+		resp, body := w.post("/a2a/clerk"+path, contentType, hello, "A2A-Version", "")
+		if resp.StatusCode != http.StatusUnsupportedMediaType || !strings.Contains(body, `"code":-32005,"message":"the Content-Type`) {
+			t.Errorf("%s: the answer is %d %s", path, resp.StatusCode, body)
+		}
+	}
+	if resp, body := w.plainly(http.MethodGet, "/a2a/clerk/v0.3/v1/tasks/x", "", "Authorization", ""); resp.StatusCode != http.StatusUnauthorized || !strings.Contains(body, `"code":-31401,"message":`) {
+		t.Errorf("without a credential, the answer is %d %s", resp.StatusCode, body)
+	}
+}

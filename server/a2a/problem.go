@@ -14,15 +14,21 @@ type problem struct {
 	// kind is the corresponding protocol error.
 	kind    error
 	message string
+	// id is the ID of the JSON-RPC request, if known.
+	id any
 }
 
-// writeError responds with the problem as a JSON-RPC or HTTP+JSON error.
-func (p *problem) writeError(w http.ResponseWriter, rpc bool) {
-	if rpc {
-		writeRPCProblem(w, p.status, codeOf[a2a.ErrorReason(p.kind)], p.message)
-		return
+// writeError responds with the problem in the format of the endpoint.
+func (p *problem) writeError(w http.ResponseWriter, e *endpoint) {
+	reason := a2a.ErrorReason(p.kind)
+	switch {
+	case e.rpc:
+		writeJSON(w, p.status, rpcFailure{JSONRPC: "2.0", ID: p.id, Error: rpcError{Code: codeOf[reason], Message: p.message}})
+	case e.spoken == v03:
+		writeOldProblem(w, p.status, codeOf[reason], reason, p.message)
+	default:
+		writeProblem(w, p.status, reason, p.message)
 	}
-	writeProblem(w, p.status, a2a.ErrorReason(p.kind), p.message)
 }
 
 // The JSON-RPC codes for requests that do not reach the protocol.
@@ -79,10 +85,19 @@ type restError struct {
 
 // writeProblem writes an HTTP+JSON error.
 func writeProblem(w http.ResponseWriter, status int, reason, message string) {
-	writeJSON(w, status, restFailure{Error: restError{
+	writeJSON(w, status, restFailure{Error: newRESTError(status, reason, message)})
+}
+
+// writeOldProblem writes an HTTP+JSON error of version 0.3.
+func writeOldProblem(w http.ResponseWriter, status, code int, reason, message string) {
+	writeJSON(w, status, restFailure{Error: newRESTError(status, reason, message), Code: code, Message: message})
+}
+
+func newRESTError(status int, reason, message string) restError {
+	return restError{
 		Code: status, Status: statusName(status), Message: message,
 		Details: []map[string]any{{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": reason, "domain": a2a.ProtocolDomain}},
-	}})
+	}
 }
 
 // statusName returns google.rpc's name for an HTTP status.
@@ -113,22 +128,37 @@ func writeJSON(w http.ResponseWriter, status int, value any) {
 
 // WriteError writes an error of the router in the format of the endpoint.
 func (s *Server) WriteError(w http.ResponseWriter, r *http.Request, e *server.Error) {
-	if !isRPC(r) {
-		writeProblem(w, e.Status, strings.ToUpper(e.Code), e.Message)
-		return
+	switch reason := strings.ToUpper(e.Code); {
+	case isRPC(r):
+		writeRPCProblem(w, e.Status, codeOfStatus(e.Status), e.Message)
+	case isOldREST(r):
+		writeOldProblem(w, e.Status, codeOfStatus(e.Status), reason, e.Message)
+	default:
+		writeProblem(w, e.Status, reason, e.Message)
 	}
-	code := codeInvalidRequest
-	switch e.Status {
+}
+
+// codeOfStatus returns the JSON-RPC code of an error of the router.
+func codeOfStatus(status int) int {
+	switch status {
 	case http.StatusUnauthorized:
-		code = codeUnauthenticated
+		return codeUnauthenticated
 	case http.StatusForbidden:
-		code = codeForbidden
+		return codeForbidden
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		code = codeServer
+		return codeServer
 	case http.StatusInternalServerError:
-		code = codeInternal
+		return codeInternal
+	default:
+		return codeInvalidRequest
 	}
-	writeRPCProblem(w, e.Status, code, e.Message)
+}
+
+// isOldREST reports whether an HTTP+JSON request is of version 0.3.
+func isOldREST(r *http.Request) bool {
+	rest, isAgent := strings.CutPrefix(r.URL.Path, "/a2a/")
+	_, path, _ := strings.Cut(rest, "/")
+	return isAgent && strings.HasPrefix(path, "v0.3/")
 }
 
 // isRPC reports whether a request is a JSON-RPC request.
