@@ -112,7 +112,11 @@ func (e *endpoint) serveREST(w http.ResponseWriter, r *http.Request, handler htt
 		r.URL.RawQuery = q.Encode()
 	}
 	e.warnUnknownParameters(w, r, q)
-	if problem := e.checkTypes(r, body); problem != nil {
+	problem := checkQuery(restMethod(r), q)
+	if problem == nil {
+		problem = e.checkTypes(r, body)
+	}
+	if problem != nil {
 		problem.writeError(w, e)
 		return
 	}

@@ -282,6 +282,22 @@ func TestAnInvalidRequestIsExplained(t *testing.T) {
 			t.Errorf("%s: %s: the answer is %d %s", c.path, c.body, resp.StatusCode, body)
 		}
 	}
+	for path, want := range map[string]string{
+		"/tasks?pageSize=many":                  `"message":"pageSize must be a whole number, not \"many\""`,
+		"/tasks?page_size=1e3":                  "pageSize must be a whole number",
+		"/tasks?historyLength=all":              "historyLength must be a whole number",
+		"/tasks/x?historyLength=all":            "historyLength must be a whole number",
+		"/tasks?includeArtifacts=yes":           "includeArtifacts must be true or false",
+		"/tasks?statusTimestampAfter=today":     "statusTimestampAfter must be a time",
+		"/v0.3/v1/tasks?pageSize=many":          `"code":-32602,"message":"pageSize must`,
+		"/v0.3/v1/tasks?lastUpdatedAfter=now":   `"code":-32602,"message":"lastUpdatedAfter must`,
+		"/v0.3/v1/tasks?includeArtifacts=maybe": `"code":-32602,"message":"includeArtifacts must`,
+	} {
+		resp, body := w.do(http.MethodGet, "/a2a/clerk"+path, "", "A2A-Version", map[bool]string{false: "1.0"}[strings.HasPrefix(path, "/v0.3")])
+		if resp.StatusCode != http.StatusBadRequest || !strings.Contains(body, want) {
+			t.Errorf("%s: the answer is %d %s", path, resp.StatusCode, body)
+		}
+	}
 	for path, contentType := range map[string]string{"/v0.3/v1/message:send": "text/plain", "/v0.3/v1/message:stream": ""} {
 		resp, body := w.post("/a2a/clerk"+path, contentType, hello, "A2A-Version", "")
 		if resp.StatusCode != http.StatusUnsupportedMediaType || !strings.Contains(body, `"code":-32005,"message":"the Content-Type`) {
