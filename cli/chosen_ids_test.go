@@ -146,7 +146,8 @@ var idFields = map[string]string{
 	"put /workflow/schedules/{id} id": "", "put /workflow/event-triggers/{id} id": "",
 	"post /runtime/v1/sessions agent_id": "", "post /runtime/v1/turns agent_id": "", "post /runtime/v1/turns model_id": "", "post /runtime/v1/turns session_id": "", "post /runtime/v1/turns snapshot_id": "",
 	"post /api/v1/workspaces/{workspace}/agent-runs/{id}/tool-results toolUseId": "", "post /api/v1/workspaces/{workspace}/agent-runs/{id}/interactions/{interaction} id": "",
-	"post /runtime/v1/turns/{turn}/interactions/{interaction} id": "", "post /runtime/v1/tenants/{tenant}/logins/{server}/finish id": "", "post /api/a2a/{workspace}/agents/{agent} id": "",
+	"post /runtime/v1/turns/{turn}/interactions/{interaction} id": "", "post /runtime/v1/tenants/{tenant}/logins/{server}/finish id": "",
+	"post /api/a2a/{workspace}/agents/{agent} id": "", "post /a2a/{agent} id": "", "post /a2a/{agent}/v0.3 id": "",
 	"post /api/oauth/revoke client_id": "", "post /api/oauth/token client_id": "",
 }
 
