@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/app/evals"
+	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/tools"
 )
 
 // TestUnknownReferencesAreFoundBeforeTheFirstCase checks the position and severity of each dangling
@@ -139,6 +141,10 @@ func TestWhatDecidesAResultIsNotTakenFromEarlierResults(t *testing.T) {
 	}
 	write("note.txt", "a note")
 	write("grade.sh", `echo '{"score": 1}'`)
+	write("tool.sh", "echo 1")
+	write("data.json", "1")
+	tool := program{[]string{"sh", "tool.sh", "--data=data.json"}, dir}
+	configured := &config.File{Tools: []config.Entry[tools.Kind]{{ID: "price", Config: tool}}}
 	suite := loadCasesIn(t, dir, cases)
 	runAll(t, &evals.Runner{Runtime: s.runtime, Suite: suite, Mode: evals.ModeRecord})
 	recording, err := os.ReadFile(evals.RecordingPath(dir, "c"))
@@ -158,16 +164,27 @@ func TestWhatDecidesAResultIsNotTakenFromEarlierResults(t *testing.T) {
 		{"the program of the judge", func() { write("grade.sh", `echo '{"score": 0}'`) }, evals.ModeReplay, true},
 		{"the attachment", func() { write("note.txt", "another note") }, evals.ModeReplay, true},
 		{"the results of tools", func() { write("recordings/c.tools.jsonl", "") }, evals.ModeReplay, true},
+		{"the script of a tool", func() { write("tool.sh", "echo 2") }, evals.ModeReplay, true},
+		{"the data of a tool", func() { write("data.json", "2") }, evals.ModeReplay, true},
 	} {
-		first := runAll(t, &evals.Runner{Runtime: s.runtime, Suite: suite})
+		first := runAll(t, &evals.Runner{Runtime: s.runtime, Suite: suite, Config: configured})
 		first[0].Status = evals.Passed // any status except an error
 		c.change()
-		again := runAll(t, &evals.Runner{Runtime: s.runtime, Suite: suite, Mode: c.mode, Done: first})
+		again := runAll(t, &evals.Runner{Runtime: s.runtime, Suite: suite, Mode: c.mode, Done: first, Config: configured})
 		if ran := again[0] != first[0]; ran != c.again {
 			t.Errorf("%s changed: the case runs again: %v", c.name, ran)
 		}
 	}
 }
+
+// program is the configuration of a component that runs a program.
+type program struct {
+	command []string
+	dir     string
+}
+
+// Program returns the program and its directory.
+func (p program) Program() (command []string, dir string) { return p.command, p.dir }
 
 // TestASlowJudgeIsNamed runs a program that exceeds its timeout.
 func TestASlowJudgeIsNamed(t *testing.T) {

@@ -226,8 +226,9 @@ func (b *batch) digestOf(c *Case) string {
 	return digest
 }
 
-// configDigest identifies the files that the configuration refers to, such as scripts of models. The
-// files of the configuration itself are part of its revision.
+// configDigest identifies the files that the configuration refers to, such as scripts of models, and
+// those that the commands of its components name. The files of the configuration itself are part of
+// its revision.
 func (b *batch) configDigest() []byte {
 	if b.configSum == nil && b.Config != nil {
 		var names []string
@@ -236,6 +237,7 @@ func (b *batch) configDigest() []byte {
 				names = append(names, name)
 			}
 		}
+		names = append(names, commandFiles(b.Config)...)
 		sum := sha256.New()
 		hashFiles(sum, names)
 		b.configSum = sum.Sum(nil)

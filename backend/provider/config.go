@@ -39,6 +39,9 @@ type processConfig struct {
 	Pool    *poolConfig       `json:"pool,omitempty" doc:"The number of processes. Defaults to one."`
 }
 
+// Program returns the program with its arguments, and its working directory.
+func (c *processConfig) Program() (command []string, dir string) { return c.Command, c.Dir }
+
 // poolConfig is the number of a provider's processes.
 type poolConfig struct {
 	MinReady int    `json:"min_ready,omitempty" min:"1" max:"64" default:"1" doc:"Processes started together when a server starts or the provider is first used."`

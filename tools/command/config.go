@@ -45,6 +45,9 @@ func (c config) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain(c))
 }
 
+// Program returns the program with its arguments, and its working directory.
+func (c *config) Program() (command []string, dir string) { return c.Command, c.Dir }
+
 // Action describes the program of a call, with placeholders for the arguments.
 func (c *config) Action() string { return "runs " + process.Line(c.Command) }
 

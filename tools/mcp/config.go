@@ -50,6 +50,9 @@ type config struct {
 	Serial    bool           `json:"serial,omitempty" doc:"Prevents calls from running in parallel with other calls of the same answer."`
 }
 
+// Program returns the program with its arguments, and its working directory.
+func (c *config) Program() (command []string, dir string) { return c.Command, c.Dir }
+
 // toolFilter selects which of a server's tools are offered.
 type toolFilter struct {
 	Allow []string `json:"allow,omitempty" doc:"Globs; a tool must match one of them. Absent allows every tool."`
