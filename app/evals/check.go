@@ -85,6 +85,12 @@ func (k *checkedSuite) addError(code diag.Code, path, format string, args ...any
 	k.found = append(k.found, diag.New(code, path, format, args...))
 }
 
+// addUnmatched adds a diagnostic about the name of a tool that no known tool has, with the nearest
+// one.
+func (k *checkedSuite) addUnmatched(code diag.Code, path, name string, known *knownTools, format string, args ...any) {
+	k.found = append(k.found, diag.New(code, path, format, args...).WithNearest(name, slices.Sorted(maps.Keys(known.ids))))
+}
+
 func (k *checkedSuite) checkCase(ctx context.Context, c *Case, compiled *compiled) {
 	agent, ok := k.rev.Set().Agent(c.Agent)
 	if !ok {
@@ -118,9 +124,15 @@ func (k *checkedSuite) checkCase(ctx context.Context, c *Case, compiled *compile
 			if strings.ContainsAny(name, "*?[{\\") {
 				code, text = diag.UnmatchedPattern, "agent %s has no tool that matches %s"
 			}
-			k.addError(code, diag.Key("tools", name), text, c.Agent, name)
+			k.addUnmatched(code, diag.Key("tools", name), name, known, text, c.Agent, name)
 		}
 		k.checkByArguments(name, c.Tools[name], compiled, known)
+	}
+	for i := range c.Answers {
+		at, name := diag.Join(diag.Index("answers", i), "tool"), c.Answers[i].Tool
+		if glob, ok := compiled.globs[at]; ok && name != "*" && !known.mayHave(glob.Match) {
+			k.addUnmatched(diag.UnmatchedTool, at, name, known, "agent %s has no tool that matches %s", c.Agent, name)
+		}
 	}
 	k.checkExpectations(ctx, c, "expect", &c.Expect, compiled, known)
 	for i := range c.Turns {
@@ -137,7 +149,8 @@ func (k *checkedSuite) checkExpectations(ctx context.Context, c *Case, at string
 	rule := func(path, text string) {
 		one := compiled.rules[diag.Join(at, path)]
 		if !known.mayHave(one.MatchesTool) {
-			k.addError(diag.UnmatchedTool, diag.Join(at, path), "agent %s has no tool that matches %s", c.Agent, text)
+			name, _, _ := strings.Cut(text, "(")
+			k.addUnmatched(diag.UnmatchedTool, diag.Join(at, path), name, known, "agent %s has no tool that matches %s", c.Agent, text)
 		}
 		if !known.partial {
 			k.warnConditions(diag.Join(at, path), &one, known.schemas)

@@ -26,6 +26,8 @@ func TestUnknownReferencesAreFoundBeforeTheFirstCase(t *testing.T) {
 		{"agent: clerk, tools: {'ref_*': {result: x}}, turns: [{prompt: x}]", `warning unmatched-pattern tools["ref_*"]`},
 		{"agent: clerk, turns: [{prompt: x, expect: {not_called: [refnd]}}]", "warning unmatched-tool turns[0].expect.not_called[0]"},
 		{"agent: clerk, turns: [{prompt: x, expect: {calls: {calls: [{rule: 'refnd(amount > 1)'}]}}}]", "warning unmatched-tool turns[0].expect.calls.calls[0].rule"},
+		{"agent: clerk, answers: [{tool: refnd, approve: true}], turns: [{prompt: x}]", "warning unmatched-tool answers[0].tool"},
+		{"agent: clerk, answers: [{tool: 'ref*', approve: true}, {approve: false}], turns: [{prompt: x}]", ""},
 		{"agent: clerk, turns: [{prompt: x, expect: {not_called: ['refund(amont > 1)']}}]", "warning invalid-condition turns[0].expect.not_called[0]"},
 		{"agent: clerk, turns: [{prompt: x}], expect: {not_called: ['ref*(order > 1)']}", "warning invalid-condition expect.not_called[0]"},
 		{"agent: clerk, turns: [{prompt: x, expect: {calls: {calls: [{rule: 'refund(amont > 1)'}]}}}]", "warning invalid-condition turns[0].expect.calls.calls[0].rule"},
@@ -45,6 +47,9 @@ func TestUnknownReferencesAreFoundBeforeTheFirstCase(t *testing.T) {
 		for _, d := range (&evals.Runner{Runtime: s.runtime, Suite: suite}).Check(t.Context()) {
 			if d.Line != 3 || d.Column < 6 {
 				t.Errorf("%v has no place", d)
+			}
+			if strings.Contains(d.Message, "refnd") && d.Hint != `did you mean "refund"?` {
+				t.Errorf("%v has no hint", d)
 			}
 			got = append(got, fmt.Sprintf("%s %s %s", d.Severity, d.Code, strings.TrimPrefix(d.Path, "cases.c.")))
 		}
