@@ -100,6 +100,43 @@ func TestNullInMessagesOfAClient(t *testing.T) {
 	}
 }
 
+// TestErrorsRepeatNoLongTexts sends messages and headers with long texts. The errors have their
+// beginnings.
+func TestErrorsRepeatNoLongTexts(t *testing.T) {
+	t.Parallel()
+	w := serving(t)
+	long := strings.Repeat("m", 3000)
+	session := func(t *testing.T, version string) []string {
+		t.Helper()
+		return []string{sessionHeader, w.open("alice", "/mcp"), versionHeader, version}
+	}
+	legacy, modern := session(t, "2025-11-25"), []string{versionHeader, firstStateless, "Mcp-Method", "tools/call", "Mcp-Name", long}
+	message := func(method, params string) string {
+		return `{"jsonrpc":"2.0","id":"` + long + `","method":"` + method + `","params":` + params + `}`
+	}
+	for name, tt := range map[string]struct {
+		body   string
+		header []string
+	}{
+		"a method":                {message(long, "{}"), legacy},
+		"a tool":                  {message("tools/call", `{"name":"`+long+`"}`), legacy},
+		"a prompt":                {message("prompts/get", `{"name":"`+long+`"}`), legacy},
+		"an argument":             {message("tools/call", `{"name":"clerk","arguments":{"`+long+`":1}}`), legacy},
+		"a version":               {message("tools/list", "{}"), session(t, long)},
+		"a version of JSON-RPC":   {strings.Replace(message("tools/list", "{}"), "2.0", long, 1), legacy},
+		"a method, stateless":     {message(long, "{"+modernMeta+"}"), []string{versionHeader, firstStateless, "Mcp-Method", long}},
+		"a header that differs":   {message("tools/call", `{"name":"x`+long+`",`+modernMeta+`}`), modern},
+		"a method that differs":   {message("tools/list", "{"+modernMeta+"}"), []string{versionHeader, firstStateless, "Mcp-Method", long}},
+		"a version of the future": {message("tools/list", strings.Replace("{"+modernMeta+"}", firstStateless, long, 1)), []string{versionHeader, long, "Mcp-Method", "tools/list"}},
+	} {
+		_, _, body := w.post("alice", "/mcp", tt.body, tt.header...)
+		said := strings.ReplaceAll(body, `"id":"`+long+`"`, `"id":""`)
+		if strings.Contains(said, strings.Repeat("m", 500)) || !strings.Contains(said, `"jsonrpc":"2.0"`) {
+			t.Errorf("%s: %s", name, body)
+		}
+	}
+}
+
 // TestStreamsThatCannotBeResumed names events that there are not.
 func TestStreamsThatCannotBeResumed(t *testing.T) {
 	t.Parallel()

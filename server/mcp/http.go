@@ -16,6 +16,7 @@ import (
 	"sync"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/hostlist"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/service"
@@ -263,7 +264,47 @@ func (s *stream) Write(p []byte) (int, error) {
 		s.problem = append(s.problem, p...)
 		return len(p), nil
 	}
-	return s.ResponseWriter.Write(p)
+	if _, err := s.ResponseWriter.Write(clipProblem(p)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// maxProblem is the maximum length of an error's message in bytes.
+const maxProblem = 256
+
+// clipProblem shortens the texts of an error response in a body or an event. The SDK repeats the
+// method, the version and names of the request in them.
+func clipProblem(p []byte) []byte {
+	from, to := bytes.IndexByte(p, '{'), bytes.LastIndexByte(p, '}')+1
+	if len(p) <= maxProblem || from < 0 || to <= from || !bytes.Contains(p, []byte(`"error":{`)) {
+		return p
+	}
+	var m struct {
+		Version string          `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+		Error   *struct {
+			Code    int64  `json:"code"`
+			Message string `json:"message"`
+			Data    any    `json:"data,omitempty"`
+		} `json:"error"`
+	}
+	if json.Unmarshal(p[from:to], &m) != nil || m.Error == nil {
+		return p
+	}
+	m.Error.Message = clip.At(maxProblem, m.Error.Message)
+	if data, ok := m.Error.Data.(map[string]any); ok {
+		for name, value := range data {
+			if text, ok := value.(string); ok {
+				data[name] = clip.At(maxProblem, text)
+			}
+		}
+	}
+	text, err := json.Marshal(m)
+	if err != nil {
+		return p // not reached: the parts were valid JSON
+	}
+	return slices.Concat(p[:from], text, p[to:])
 }
 
 // Unwrap returns the writer that can be flushed.
@@ -289,5 +330,5 @@ func (s *stream) end() error {
 	if s.status == 0 {
 		return nil
 	}
-	return writeRPCError(s.ResponseWriter, s.status, s.id, jsonrpc.CodeInvalidRequest, strings.TrimSpace(string(s.problem)))
+	return writeRPCError(s.ResponseWriter, s.status, s.id, jsonrpc.CodeInvalidRequest, clip.At(maxProblem, strings.TrimSpace(string(s.problem))))
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/config/settings"
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/spec"
@@ -151,7 +152,7 @@ func fillPrompt(p *settings.MCPPrompt, arguments map[string]string) (string, err
 	}
 	for name := range arguments {
 		if !slices.ContainsFunc(p.Arguments, func(a settings.MCPArgument) bool { return a.Name == name }) {
-			return "", &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown argument %q", name)}
+			return "", &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown argument %q", clip.Text(name))}
 		}
 	}
 	return strings.NewReplacer(pairs...).Replace(p.Text), nil
