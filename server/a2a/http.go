@@ -15,6 +15,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	a2alog "github.com/a2aproject/a2a-go/v2/log"
+	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/a2awire"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/rawjson"
@@ -192,7 +193,7 @@ func (e *endpoint) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *pr
 		return nil, &problem{status: http.StatusUnsupportedMediaType, kind: a2a.ErrUnsupportedContentType, message: "the Content-Type must be application/json"}
 	}
 	if err := server.CheckJSON(body, maxNesting); err != nil {
-		p := &problem{status: http.StatusBadRequest, kind: a2a.ErrParseError, message: "the body of the request cannot be used: " + clip.Text(err.Error())}
+		p := &problem{status: http.StatusBadRequest, kind: a2a.ErrParseError, message: clip.Text(diag.Sentence("the body", err.Error()))}
 		if e.rpc && !json.Valid(body) {
 			p.status = http.StatusOK // as for other errors of JSON-RPC
 		}

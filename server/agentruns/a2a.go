@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/service"
@@ -143,7 +144,7 @@ func (c *call) a2aCall(agent string, data []byte, req *rpcRequestBody) (*a2aMess
 		return nil, &rpcError{Code: rpcParse, Message: "the body is not JSON"}
 	}
 	if err := server.CheckJSON(data, server.MaxJSONDepth); err != nil {
-		return nil, &rpcError{Code: rpcRequest, Message: "the body cannot be used: " + err.Error()}
+		return nil, &rpcError{Code: rpcRequest, Message: diag.Sentence("the body", err.Error())}
 	}
 	if err := json.Unmarshal(data, req); err != nil || bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")) {
 		return nil, &rpcError{Code: rpcRequest, Message: "the body is not a JSON-RPC request"}

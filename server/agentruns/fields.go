@@ -31,7 +31,7 @@ type warnings []warning
 // decodeBody reads the body of a request.
 func decodeBody(data []byte) (fields, error) {
 	if err := server.CheckJSON(data, server.MaxJSONDepth); err != nil {
-		return nil, newInvalid("the body cannot be used: %s", err)
+		return nil, newInvalid("the body %s", err)
 	}
 	var body fields
 	if err := json.Unmarshal(data, &body); err != nil || body == nil {

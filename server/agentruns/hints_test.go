@@ -92,7 +92,7 @@ func TestARefusalOverHTTPHasItsReasonInTheHint(t *testing.T) {
 		{"alice", "GET", "/api/v1/workspaces/bobs/models", "", "alices"},
 		{"alice", "POST", "/models", "", "the method POST is not allowed here"},
 		{"alice", "GET", "/nothing", "", "no such route"},
-		{"alice", "POST", "/agent-runs", "x", "the body cannot be used"},
+		{"alice", "POST", "/agent-runs", "x", "the body is not valid JSON"},
 		{"alice", "POST", "/agent-runs", `{"prompt":"x"}`, "systemPrompt is required"},
 		{"alice", "POST", "/agent-runs", `{"systemPrompt":"s","prompt":"x","promt":"y"}`, `did you mean "prompt"?`},
 		{"alice", "POST", "/agent-runs", `{"systemPrompt":"s","prompt":"x","modelId":"fats"}`, `modelId "fats" is not known; did you mean "fast"?`},
