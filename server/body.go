@@ -2,10 +2,13 @@ package server
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
 // body is a request body. Its read deadline is lifted once it has been read: a client may stay
@@ -72,3 +75,17 @@ func (e *BodyError) Error() string {
 
 // Unwrap returns the error of the connection.
 func (e *BodyError) Unwrap() error { return e.cause }
+
+// checkContentCoding returns an error if the body of a request is compressed. No surface decodes it,
+// and a handler would report that it is not valid JSON.
+func checkContentCoding(w http.ResponseWriter, r *http.Request) error {
+	coding := strings.Join(r.Header.Values("Content-Encoding"), ", ")
+	if r.ContentLength == 0 || coding == "" || strings.EqualFold(coding, "identity") {
+		return nil
+	}
+	w.Header().Set("Accept-Encoding", "identity")
+	return &Refusal{
+		Status: http.StatusUnsupportedMediaType, Code: "unsupported_media_type",
+		Message: fmt.Sprintf("the body has the Content-Encoding %q; it must not be encoded", clip.Text(coding)),
+	}
+}

@@ -296,6 +296,10 @@ func (m *mounted) admitRequest(w http.ResponseWriter, r *http.Request) *http.Req
 	if !m.checkBodySize(w, r) {
 		return nil
 	}
+	if err := checkContentCoding(w, r); err != nil {
+		writeFailure(w, r, err)
+		return nil
+	}
 	if err := m.checkQuery(r.URL.Query()); err != nil {
 		writeFailure(w, r, err)
 		return nil

@@ -138,6 +138,39 @@ func TestErrorsOfTheRouterAreJSON(t *testing.T) {
 	}
 }
 
+// TestEncodedBodiesAreRejected sends bodies with and without a Content-Encoding. The handler does
+// not see encoded ones.
+func TestEncodedBodiesAreRejected(t *testing.T) {
+	t.Parallel()
+	s := start(t, server.Settings{}, server.Route{Pattern: "POST /x", Public: true, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(w, r.Body)
+	})})
+	for _, tt := range []struct {
+		body    string
+		codings []string
+		status  int
+		text    string
+	}{
+		{"{}", nil, 200, "{}"},
+		{"{}", []string{"identity"}, 200, "{}"},
+		{"{}", []string{"Identity"}, 200, "{}"},
+		{"", []string{"gzip"}, 200, ""},
+		{"{}", []string{"gzip"}, 415, `the body has the Content-Encoding \"gzip\"; it must not be encoded`},
+		{"{}", []string{"br"}, 415, `\"br\"`},
+		{"{}", []string{"identity", "zstd"}, 415, `\"identity, zstd\"`},
+		{"{}", []string{strings.Repeat("x", 1000)}, 415, "x…"},
+	} {
+		var header []string
+		for _, coding := range tt.codings {
+			header = append(header, "Content-Encoding", coding)
+		}
+		got := s.ask(t, "POST /x", tt.body, header...)
+		if got.status != tt.status || !strings.Contains(got.body, tt.text) || (tt.status == 415) != (got.header.Get("Accept-Encoding") == "identity") {
+			t.Errorf("%q: %d %v %s", tt.codings, got.status, got.header, got.body)
+		}
+	}
+}
+
 // tersely is a surface with errors of its own.
 type tersely struct{ routes }
 

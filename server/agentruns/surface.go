@@ -9,11 +9,9 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/agentruntime/agentruntime/config/settings"
-	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/sealed"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
@@ -121,9 +119,6 @@ func (s *Surface) newComposer(ctx context.Context, caller service.Caller) *compo
 
 // readBody reads the body as a JSON object. An empty body counts as an empty object.
 func (c *call) readBody() (fields, error) {
-	if coding := c.r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
-		return nil, newInvalid("the body is encoded as %q; it must be plain JSON", clip.Text(coding))
-	}
 	data, err := io.ReadAll(c.r.Body)
 	if err != nil {
 		return nil, err

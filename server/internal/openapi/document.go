@@ -253,6 +253,7 @@ var refusals = []refusalKind{
 		header: "WWW-Authenticate", about: "Required kind of credential."},
 	{status: http.StatusForbidden, name: "Forbidden", private: true, description: "The credential lacks the required scope, or the request comes from a page of another site."},
 	{status: http.StatusRequestEntityTooLarge, name: "TooLarge", body: true, description: "The request body exceeds the size limit of the server."},
+	{status: http.StatusUnsupportedMediaType, name: "UnsupportedType", body: true, description: "The request body has a Content-Encoding, or a Content-Type that the surface does not accept."},
 	{status: http.StatusTooManyRequests, name: "TooMany", description: "The credential has exceeded its request limit.",
 		header: "Retry-After", about: "Number of seconds to wait before retrying."},
 	{status: http.StatusInternalServerError, name: "Internal", description: "Internal error. The server log has the cause."},
