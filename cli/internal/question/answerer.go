@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
@@ -43,9 +42,6 @@ type Answerer struct {
 	// asked is signaled when the turn opens an interaction.
 	asked chan struct{}
 }
-
-// ExplainCall describes a call using the configuration.
-type ExplainCall func(ctx context.Context, asked *Consent, q *interaction.Request) *Call
 
 // NewAnswerer returns the answerer for a value of --approve; nil if nothing answers. Asking needs
 // standard input, so it is an error if the prompt was read from it.
@@ -194,85 +190,39 @@ func (a *Answerer) askConsent(ctx context.Context, over <-chan struct{}, q *inte
 	}
 }
 
-// Consent is a permission question for a tool call, by a local agent or by a peer that runs the
-// same program.
-type Consent struct {
-	schema json.RawMessage
-	// About describes the call, if the question does.
-	About struct {
-		Agent string `json:"agent"`
-		Tool  string `json:"tool"`
-		Rule  string `json:"rule"`
+// explain describes a permission question: its agent, its reason, the call's effect and the
+// meaning of each answer.
+func (a *Answerer) explain(ctx context.Context, q *interaction.Request, asked *Consent) string {
+	var b strings.Builder
+	about := &asked.About
+	rule := "no rule speaks of the call, and the default is to ask"
+	if about.Rule != "" {
+		rule = fmt.Sprintf("the rule %q of agent %s", about.Rule, about.Agent)
 	}
-	// interactions are the peers' ids of the question, nearest peer first; empty for a local agent.
-	interactions []string
-}
-
-// maxPeers bounds through how many peers a question is followed.
-const maxPeers = 8
-
-// PermissionOf returns the permission that a question requests; nil for any other question. A peer
-// forwards its agent's question as data.
-func PermissionOf(action string, parameters, schema json.RawMessage) *Consent {
-	p := &Consent{schema: schema}
-	for action == inputAction && len(p.interactions) < maxPeers {
-		var at struct {
-			Data struct {
-				Interaction string          `json:"interaction_id"`
-				Action      string          `json:"action"`
-				Parameters  json.RawMessage `json:"parameters"`
-				Schema      json.RawMessage `json:"response_schema"`
-			} `json:"data"`
+	var known *Call
+	if a.Context != nil && len(asked.interactions) == 0 {
+		known = a.Context(ctx, asked, q)
+	}
+	if known == nil {
+		terminal.WriteRow(&b, "asks", rule, "", "")
+		terminal.WriteRow(&b, "", "its location is known to the operator of the agent", "", "")
+	} else {
+		terminal.WriteRow(&b, "asks", rule, known.GatePath, known.GatePlace)
+		for _, condition := range known.Conditions {
+			terminal.WriteRow(&b, "because", condition, "", "")
 		}
-		if json.Unmarshal(parameters, &at) != nil || at.Data.Interaction == "" {
-			return nil
-		}
-		p.interactions = append(p.interactions, at.Data.Interaction)
-		action, parameters, p.schema = at.Data.Action, at.Data.Parameters, at.Data.Schema
+		terminal.WriteRow(&b, "tool", strings.TrimSpace(q.Tool+" "+inParentheses(known.Tool)), known.ToolPath, known.ToolPlace)
+		terminal.WriteRow(&b, "does", known.Action, "", "")
 	}
-	if action != permissionAction {
-		return nil
+	terminal.WriteRow(&b, "with", strings.Join(indented(q.Arguments), "\n           "), "", "")
+	terminal.WriteRow(&b, "y", "makes this call; the next one is asked about again", "", "")
+	if asked.forSession() {
+		terminal.WriteRow(&b, "s", "makes this call, and remembers that for later ones of "+q.Tool+" that the same rule asks about,", "", "")
+		terminal.WriteRow(&b, "", "for the rest of the session, "+a.Session, "", "")
 	}
-	_ = json.Unmarshal(parameters, &p.About) // missing fields are not shown
-	return p
+	terminal.WriteRow(&b, "else", "rejects the call; the model is told, continues and may ask again", "", "")
+	return terminal.EscapeLines(a.redact(b.String()))
 }
-
-// forSession reports whether the permission may be granted for the session.
-func (p *Consent) forSession() bool {
-	var form struct {
-		Properties struct {
-			Scope struct {
-				Enum []string `json:"enum"`
-			} `json:"scope"`
-		} `json:"properties"`
-	}
-	return json.Unmarshal(p.schema, &form) == nil && slices.Contains(form.Properties.Scope.Enum, ScopeSession)
-}
-
-// Answer grants or denies the permission in the form that each peer on the way expects.
-func (p *Consent) Answer(q *interaction.Request, approved bool, scope string) interaction.Answer {
-	result := map[string]any{"approved": approved}
-	if approved {
-		result["scope"] = scope
-	}
-	for _, id := range slices.Backward(p.interactions) {
-		result = map[string]any{"data": map[string]any{"interaction_id": id, "response": result}}
-	}
-	data, _ := json.Marshal(result) // a bool and texts
-	return interaction.Answer{Target: q.ID, Action: interaction.Resume, Result: data}
-}
-
-// The scopes of a permission.
-const (
-	ScopeOnce    = "once"
-	ScopeSession = "session"
-)
-
-// permissionAction is the action of the permission plugin's questions.
-const permissionAction = "tool:PermissionConfirm"
-
-// inputAction is the action of a question from an A2A peer.
-const inputAction = "a2a:input_required"
 
 func questionText(q *interaction.Request) string {
 	asked := cmp.Or(q.Message, q.Action)
