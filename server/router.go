@@ -300,7 +300,7 @@ func (m *mounted) admitRequest(w http.ResponseWriter, r *http.Request) *http.Req
 		writeFailure(w, r, err)
 		return nil
 	}
-	if err := m.checkQuery(r.URL.Query()); err != nil {
+	if err := m.checkQuery(r.URL.RawQuery); err != nil {
 		writeFailure(w, r, err)
 		return nil
 	}

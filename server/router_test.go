@@ -245,3 +245,29 @@ func TestAPanicInTheMiddleOfAResponseClosesTheConnection(t *testing.T) {
 		t.Errorf("the response %q looks whole: %v", got.body, err)
 	}
 }
+
+func TestAnAmbiguousQueryIsRejected(t *testing.T) {
+	t.Parallel()
+	s := start(t, server.Settings{}, server.Route{Pattern: "GET /things", Public: true, Handler: echo}.WithQuery("dry_run", "limit"),
+		server.Route{Pattern: "GET /any", Public: true, Handler: echo})
+	for query, want := range map[string]string{
+		"dry_run=true&limit=1":        "",
+		"dry_run=true&dry_run=false":  "dry_run is given more than once",
+		"limit=1&limit=1":             "limit is given more than once",
+		"dry_run=true;limit=1":        "query cannot be read",
+		"dry_run=%zz":                 "query cannot be read",
+		"dryrun=true&dryrun=true":     `dryrun: unknown parameter; did you mean \"dry_run\"?`,
+		"dry_run=true&limit=1&offset": "offset: unknown parameter",
+	} {
+		got, err := raw(t, s.dial(t), "GET /things?"+query+" HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ok := got.status == http.StatusOK; ok != (want == "") || !ok && (got.status != http.StatusBadRequest || !strings.Contains(got.body, want)) {
+			t.Errorf("%s gives %d %s, want %s", query, got.status, got.body, want)
+		}
+		if got, err := raw(t, s.dial(t), "GET /any?"+query+" HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil || got.status != http.StatusOK {
+			t.Errorf("%s gives %d %s, %v where any query is allowed", query, got.status, got.body, err)
+		}
+	}
+}

@@ -86,8 +86,8 @@ func (r Route) WithDoc(doc openapi.Doc) Route {
 	return r
 }
 
-// WithQuery returns the route with the allowed query parameters. A request with any other parameter
-// is rejected.
+// WithQuery returns the route with the allowed query parameters. A request with any other parameter,
+// or with one of them twice, is rejected.
 func (r Route) WithQuery(names ...string) Route {
 	r.query = append([]string{}, names...)
 	return r
@@ -118,14 +118,22 @@ func (r Route) WithBody(body any) Route {
 	return r
 }
 
-// checkQuery reports the first unknown parameter as a *service.InvalidError.
-func (r *Route) checkQuery(query url.Values) error {
+// checkQuery reports a malformed query, or the first parameter that is unknown or given more than
+// once, as a *service.InvalidError.
+func (r *Route) checkQuery(raw string) error {
 	if r.query == nil {
 		return nil
+	}
+	query, err := url.ParseQuery(raw)
+	if err != nil {
+		return &service.InvalidError{Field: "query", Problem: "cannot be read"}
 	}
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		if unknown := UnknownName("", name, r.query); unknown != nil {
 			return &service.InvalidError{Field: unknown.Path, Problem: strings.Replace(unknown.Problem(), "field", "parameter", 1)}
+		}
+		if len(query[name]) > 1 {
+			return &service.InvalidError{Field: name, Problem: "is given more than once"}
 		}
 	}
 	return nil
