@@ -219,6 +219,9 @@ func TestEntriesAreChanged(t *testing.T) {
 	if at(dry, "dry_run") != "true" || at(dry, "number") != "0" || at(dry, "diff", "widened") != "true" {
 		t.Errorf("the dry run is %v", dry)
 	}
+	for _, query := range []string{"?dry_run", "?dry_run=", "?fail_on=", "?dry_run=yes"} {
+		s.want(400, fmt.Sprintf(wider, query), first)
+	}
 	if s.hash() != first {
 		t.Error("the dry run was published")
 	}

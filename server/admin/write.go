@@ -72,6 +72,11 @@ func changeOf(caller service.Caller, r *http.Request, note string) (*fleet.Chang
 		c.Expected = match
 	}
 	query := r.URL.Query()
+	for _, name := range changeQueryNames {
+		if query.Has(name) && query.Get(name) == "" { // "?dry_run" must not publish
+			return nil, &service.InvalidError{Field: name, Problem: "has no value"}
+		}
+	}
 	switch query.Get("dry_run") {
 	case "", "false":
 	case "true":
