@@ -100,6 +100,8 @@ func TestDiagnostics(t *testing.T) {
 		"no required field":   {"version: 1\nmodels:\n  m: {provider_id: p}\n", []string{"missing-field 3:3-3:4 models.m.upstream_model |m|"}},
 		"a required null":     {"version: 1\nmodels: {m: {provider_id: , upstream_model: x}}\n", []string{"missing-field 2:14-2:25 models.m.provider_id |provider_id|"}},
 		"a required empty":    {"version: 1\nmodels: {m: {provider_id: \"\", upstream_model: x}}\n", []string{"missing-field 2:14-2:25 models.m.provider_id |provider_id|"}},
+		"a required empty id": {"version: 1\nagents: {a: {model_id: m, stop_conditions: [{type: ''}]}}\n", []string{"invalid-value 2:52-2:54 agents.a.stop_conditions[0].type |''|"}},
+		"a step without id":   {"version: 1\nworkflows: {w: {steps: [{id: '', tool: {name: t}}]}}\n", []string{"invalid-value 2:30-2:32 workflows.w.steps[0].id |''|"}},
 		"no type":             {"version: 1\nproviders: {p: {}}\n", []string{"missing-field 2:13-2:14 providers.p.type |p|"}},
 		"in a list":           {"version: 1\nmodel_pools: {p: {members: [{weight: 1}]}}\n", []string{"missing-field 2:29-2:40 model_pools.p.members[0].model_id |{weight: 1}|"}},
 		"in a nested record":  {"version: 1\nagents: {a: {endpoint: {}}}\n", []string{"missing-field 2:14-2:22 agents.a.endpoint.base_url |endpoint|"}},

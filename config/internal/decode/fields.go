@@ -64,8 +64,9 @@ func (d *Decoder) decodeField(f *record.Field, key, value *yamltree.Node, v refl
 		d.decodeUnits(*other, value, target, at)
 		return
 	}
+	before := d.CountErrors()
 	d.decodeValue(f, value, target, at)
-	if f.Required && s == record.TextShape && value.Kind == yamltree.String && value.Text == "" {
+	if f.Required && s == record.TextShape && value.Kind == yamltree.String && value.Text == "" && d.CountErrors() == before {
 		d.AddDiagnostic(diag.MissingField, at, value, "%s is empty", clip.Text(key.Text))
 	}
 }
