@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/app/evals"
 	"github.com/agentruntime/agentruntime/config"
@@ -108,6 +109,9 @@ func changeAgents(agents map[string]bool, dimension, value string) (func(*config
 		text, err := os.ReadFile(value)
 		if err != nil {
 			return nil, fmt.Errorf("--matrix prompt=%s: %w", value, err)
+		}
+		if !utf8.Valid(text) {
+			return nil, fmt.Errorf("--matrix prompt=%s: the file is not UTF-8 text", value)
 		}
 		set = func(a *spec.Agent) { a.SystemPrompt = spec.Prompt(text) }
 	}

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/cli/internal/remote"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/nearest"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -43,7 +45,10 @@ func (p *program) execute(ctx context.Context, args []string) int {
 		return command.Usage
 	}
 	root.SetArgs(args)
-	err := checkSubcommand(root, args)
+	err := checkEncoding(args)
+	if err == nil {
+		err = checkSubcommand(root, args)
+	}
 	if err == nil {
 		err = root.ExecuteContext(ctx)
 	}
@@ -59,6 +64,24 @@ func (p *program) execute(ctx context.Context, args []string) int {
 	}
 	p.PrintErrorf("%v", err)
 	return command.Usage
+}
+
+// checkEncoding rejects arguments that are not UTF-8, except the names of existing files. JSON would
+// replace their invalid bytes.
+func checkEncoding(args []string) error {
+	for i, arg := range args {
+		_, value, _ := strings.Cut(arg, "=")
+		if utf8.ValidString(arg) || isFile(arg) || isFile(value) {
+			continue
+		}
+		return fmt.Errorf("argument %d is not valid UTF-8: %q", i+1, clip.Text(arg))
+	}
+	return nil
+}
+
+func isFile(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
 }
 
 func newRoot(p *program) *cobra.Command {

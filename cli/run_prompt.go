@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/cli/internal/question"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
@@ -63,6 +64,8 @@ func (q *prompt) load(ctx context.Context, in io.Reader) error {
 	switch {
 	case len(q.text) > terminal.MaxPrompt:
 		return fmt.Errorf("the prompt is larger than %d bytes", terminal.MaxPrompt)
+	case !utf8.ValidString(q.text):
+		return errors.New("the prompt is not valid UTF-8")
 	case strings.TrimSpace(q.text) == "":
 		return errors.New("a prompt is required, as the last argument or on standard input")
 	}

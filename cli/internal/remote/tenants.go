@@ -3,12 +3,14 @@ package remote
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
@@ -256,6 +258,9 @@ func readValue(s *terminal.Streams, name string) (string, error) {
 	data, err := io.ReadAll(io.LimitReader(s.In, maxTyped))
 	if err != nil {
 		return "", fmt.Errorf("read the value: %w", err)
+	}
+	if !utf8.Valid(data) {
+		return "", errors.New("the value is not valid UTF-8")
 	}
 	return strings.TrimSuffix(strings.TrimSuffix(string(data), "\n"), "\r"), nil
 }
