@@ -140,11 +140,12 @@ func (c *call) a2aAgent(id string) (*spec.Agent, error) {
 
 // a2aCall handles a JSON-RPC request, which it reads into req.
 func (c *call) a2aCall(agent string, data []byte, req *rpcRequestBody) (*a2aMessage, error) {
-	if !json.Valid(data) {
-		return nil, &rpcError{Code: rpcParse, Message: "the body is not JSON"}
-	}
 	if err := server.CheckJSON(data, server.MaxJSONDepth); err != nil {
-		return nil, &rpcError{Code: rpcRequest, Message: diag.Sentence("the body", err.Error())}
+		e := &rpcError{Code: rpcRequest, Message: diag.Sentence("the body", err.Error())}
+		if !json.Valid(data) {
+			e.Code = rpcParse
+		}
+		return nil, e
 	}
 	if err := json.Unmarshal(data, req); err != nil || bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")) {
 		return nil, &rpcError{Code: rpcRequest, Message: "the body is not a JSON-RPC request"}

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/server"
 )
 
@@ -31,7 +32,7 @@ type warnings []warning
 // decodeBody reads the body of a request.
 func decodeBody(data []byte) (fields, error) {
 	if err := server.CheckJSON(data, server.MaxJSONDepth); err != nil {
-		return nil, newInvalid("the body %s", err)
+		return nil, newInvalid("%s", diag.Sentence("the body", err.Error()))
 	}
 	var body fields
 	if err := json.Unmarshal(data, &body); err != nil || body == nil {

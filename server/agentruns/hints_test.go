@@ -93,6 +93,7 @@ func TestARefusalOverHTTPHasItsReasonInTheHint(t *testing.T) {
 		{"alice", "POST", "/models", "", "the method POST is not allowed here"},
 		{"alice", "GET", "/nothing", "", "no such route"},
 		{"alice", "POST", "/agent-runs", "x", "the body is not valid JSON"},
+		{"alice", "POST", "/agent-runs", `{"prompt":"x","prompt":"y"}`, `the body: the key "prompt" is there twice`},
 		{"alice", "POST", "/agent-runs", `{"prompt":"x"}`, "systemPrompt is required"},
 		{"alice", "POST", "/agent-runs", `{"systemPrompt":"s","prompt":"x","promt":"y"}`, `did you mean "prompt"?`},
 		{"alice", "POST", "/agent-runs", `{"systemPrompt":"s","prompt":"x","modelId":"fats"}`, `modelId "fats" is not known; did you mean "fast"?`},

@@ -421,6 +421,14 @@ func TestAgentsAnswerOverA2A(t *testing.T) {
 			t.Errorf("%s: %v", body, e)
 		}
 	}
+	for body, want := range map[string]string{
+		`{"id"`:           "the body is not valid JSON: unexpected end of JSON input at byte 5",
+		`{"id":1,"id":2}`: `the body: the key "id" is there twice`,
+	} {
+		if e, _ := w.must(http.StatusOK, http.MethodPost, at, body)["error"].(map[string]any); e["message"] != want {
+			t.Errorf("%s: %v", body, e)
+		}
+	}
 	card := w.must(http.StatusOK, http.MethodGet, at+"/.well-known/agent-card.json", "")
 	if card["name"] != "clerk" || card["url"] != at {
 		t.Errorf("the card is %v", card)
