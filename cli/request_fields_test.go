@@ -270,7 +270,9 @@ func (p *fieldProbe) sendFor(t *testing.T, made things, query string, header htt
 	if err != nil || !ok {
 		t.Fatal(p.operation, err)
 	}
-	request := cmp.Or(p.as.Path, path) + "?" + query + "&" + p.as.Query + "\n"
+	name, _, _ := strings.Cut(query, "=")
+	parameters := slices.DeleteFunc(strings.Split(p.as.Query, "&"), func(other string) bool { return strings.HasPrefix(other, name+"=") })
+	request := cmp.Or(p.as.Path, path) + "?" + strings.Join(append(parameters, query), "&") + "\n"
 	if body != nil {
 		request += string(encoded)
 	}
