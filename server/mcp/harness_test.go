@@ -17,6 +17,7 @@ import (
 	"github.com/agentruntime/agentruntime/builder"
 	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/event/interaction"
+	"github.com/agentruntime/agentruntime/internal/testkit/openapitest"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins/permission"
 	"github.com/agentruntime/agentruntime/server"
@@ -371,7 +372,7 @@ func (w *world) send(method, key, path, body string, header ...string) (int, htt
 			req.Header.Set(header[i], header[i+1])
 		}
 	}
-	transport := &http.Transport{DisableKeepAlives: true}
+	transport := openapitest.Transport(w.t, &http.Transport{DisableKeepAlives: true}, w.http.OpenAPI)
 	resp, err := transport.RoundTrip(req)
 	if err != nil {
 		w.t.Fatal(err)

@@ -216,13 +216,14 @@ type rpcError struct {
 type rpcErrorDetail struct {
 	Code    int64  `json:"code"`
 	Message string `json:"message"`
+	Data    any    `json:"data,omitempty" jsonschema:"Details of the error."`
 }
 
 func writeRPCError(w http.ResponseWriter, status int, id json.RawMessage, code int64, text string) error {
 	if len(id) == 0 {
 		id = json.RawMessage("null")
 	}
-	return server.WriteJSON(w, status, rpcError{"2.0", id, rpcErrorDetail{code, text}})
+	return server.WriteJSON(w, status, rpcError{"2.0", id, rpcErrorDetail{Code: code, Message: text}})
 }
 
 // WriteError answers with an error of the router.

@@ -362,4 +362,24 @@ func TestTheRoutesAreDescribed(t *testing.T) {
 	if _, err := w.http.OpenAPI(); err != nil {
 		t.Error(err)
 	}
+	session := w.open("alice", "/mcp")
+	for _, c := range []struct {
+		request, body string
+		header        []string
+		want          int
+	}{
+		{"POST /mcp", `{}`, []string{"Content-Type", "text/plain"}, http.StatusUnsupportedMediaType},
+		{"POST /mcp", `{"jsonrpc":"2.0","method":"notifications/initialized"}`, []string{sessionHeader, session}, http.StatusAccepted},
+		{"POST /mcp", `{"jsonrpc":"2.0","id":1,"method":"nothing"}`, []string{sessionHeader, session}, http.StatusOK},
+		{"POST /mcp/nobody", `{}`, nil, http.StatusNotFound},
+		{"GET /mcp", "", nil, http.StatusBadRequest},
+		{"DELETE /mcp", "", []string{sessionHeader, session}, http.StatusNoContent},
+		{"GET /.well-known/oauth-protected-resource", "", nil, http.StatusOK},
+		{"GET /.well-known/oauth-protected-resource/mcp/clerk", "", nil, http.StatusOK},
+	} {
+		method, path, _ := strings.Cut(c.request, " ")
+		if status, _, body := w.send(method, "alice", path, c.body, c.header...); status != c.want { // send checks the description
+			t.Errorf("%s %s: %d %s", c.request, c.body, status, body)
+		}
+	}
 }

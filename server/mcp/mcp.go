@@ -14,7 +14,6 @@ import (
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-	"github.com/modelcontextprotocol/go-sdk/oauthex"
 	"go.uber.org/zap"
 )
 
@@ -85,15 +84,12 @@ func (s *Surface) Routes() []server.Route {
 		}
 	}
 	for _, path := range []string{"", "/mcp", "/mcp/{agent}"} {
-		routes = append(routes, server.Typed[struct{}, oauthex.ProtectedResourceMetadata](server.Route{
+		routes = append(routes, server.Route{
 			Pattern: "GET " + metadataPath + path, Handler: http.HandlerFunc(s.serveMetadata), Public: true, Quiet: true,
-		}))
+		})
+	}
+	for i := range routes {
+		routes[i].ID = routeIDs[routes[i].Pattern]
 	}
 	return routes
 }
-
-// OpenAPI describes the routes.
-func (s *Surface) OpenAPI() []byte { return server.DescribeErrors[rpcError]("MCP", s.Routes()) }
-
-// DeferDescription does nothing: tests check the description against the routes.
-func (*Surface) DeferDescription() {}
