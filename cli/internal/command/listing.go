@@ -3,6 +3,7 @@ package command
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -50,8 +51,28 @@ func (l *Listing[T]) Show(o *Output) error {
 
 // AddPageFlags adds the flags that select a page of a list.
 func AddPageFlags(cmd *cobra.Command, page *store.Page) {
-	cmd.Flags().IntVar(&page.Limit, "limit", store.DefaultPage, "maximum number of results")
+	page.Limit = store.DefaultPage
+	cmd.Flags().Var((*pageSize)(&page.Limit), "limit", "maximum number of results")
 	cmd.Flags().StringVar(&page.After, "after", "", "continue after the previous page")
+}
+
+// pageSize is a flag with the number of records in a page.
+type pageSize int
+
+// String returns the number.
+func (n *pageSize) String() string { return strconv.Itoa(int(*n)) }
+
+// Type names the flag's type in the help text.
+func (*pageSize) Type() string { return "int" }
+
+// Set accepts a number that a store can return at once.
+func (n *pageSize) Set(value string) error {
+	size, err := strconv.Atoi(value)
+	if err != nil || size < 1 || size > store.MaxPage {
+		return fmt.Errorf("it must be a number from 1 to %d", store.MaxPage)
+	}
+	*n = pageSize(size)
+	return nil
 }
 
 // writeTable writes rows in aligned columns; the first row holds their names.
