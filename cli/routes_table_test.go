@@ -93,6 +93,11 @@ var (
 		`{"error":{"code":401,"details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","domain":"a2a-protocol.org","reason":"UNAUTHORIZED"}],"message":"the credential is not valid","status":"UNAUTHENTICATED"}}`,
 		`{"error":{"code":403,"details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","domain":"a2a-protocol.org","reason":"INSUFFICIENT_SCOPE"}],"message":"the credential lacks the scope %s","status":"PERMISSION_DENIED"}}`,
 	}
+	oldRESTDialect = &dialect{
+		`{"error":{"code":401,"details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","domain":"a2a-protocol.org","reason":"UNAUTHORIZED"}],"message":"a credential is needed: an API key, as bearer token or in X-API-Key","status":"UNAUTHENTICATED"},"code":-31401,"message":"a credential is needed: an API key, as bearer token or in X-API-Key"}`,
+		`{"error":{"code":401,"details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","domain":"a2a-protocol.org","reason":"UNAUTHORIZED"}],"message":"the credential is not valid","status":"UNAUTHENTICATED"},"code":-31401,"message":"the credential is not valid"}`,
+		`{"error":{"code":403,"details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","domain":"a2a-protocol.org","reason":"INSUFFICIENT_SCOPE"}],"message":"the credential lacks the scope %s","status":"PERMISSION_DENIED"},"code":-31403,"message":"the credential lacks the scope %s"}`,
+	}
 )
 
 const (
@@ -495,7 +500,7 @@ var rows = map[string]row{
 	"POST /a2a/{agent}":           {scope: settings.ScopeA2AInvoke, speaks: rpcDialect, asks: rpcQuestions},
 	"POST /a2a/{agent}/v0.3":      {scope: settings.ScopeA2AInvoke, speaks: rpcDialect, asks: oldRPCQuestions},
 	"/a2a/{agent}/{path...}":      {scope: settings.ScopeA2AInvoke, speaks: restDialect, asks: restQuestions},
-	"/a2a/{agent}/v0.3/{path...}": {scope: settings.ScopeA2AInvoke, speaks: restDialect, asks: oldRESTQuestions},
+	"/a2a/{agent}/v0.3/{path...}": {scope: settings.ScopeA2AInvoke, speaks: oldRESTDialect, asks: oldRESTQuestions},
 }
 
 // The answers of A2A for another caller's task.
