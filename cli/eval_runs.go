@@ -12,7 +12,6 @@ import (
 	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/runtime"
-	"github.com/agentruntime/agentruntime/tools"
 	"go.uber.org/zap"
 )
 
@@ -133,7 +132,10 @@ func (p *program) buildForEval(ctx context.Context, names []string, suite *evals
 		}
 	}
 	l.toolTime = app.DiscoveryTime
-	l.builder.ListToolsFor(tools.TenantValues(o.tenant))
+	if err := l.listToolsFor(o.tenant); err != nil {
+		l.close()
+		return nil, nil, err
+	}
 	rt, err := l.build(ctx, p)
 	if err != nil {
 		l.close()

@@ -3,7 +3,9 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -15,8 +17,10 @@ import (
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/nearest"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/tools"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 )
@@ -281,4 +285,25 @@ func (p *program) loadSection(files []string, section string, live bool) (*loade
 func within(path, above string) bool {
 	rest, ok := strings.CutPrefix(path, above)
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}
+
+// listToolsFor lists tools with the variables of a tenant, all of which the configuration must
+// declare. Errors of the configuration are reported first.
+func (l *loaded) listToolsFor(tenant map[string]string) error {
+	var declared []string
+	if rules := l.file.TenantRules; rules != nil {
+		declared = slices.Sorted(maps.Keys(rules.Variables))
+	}
+	for _, name := range slices.Sorted(maps.Keys(tenant)) {
+		if slices.Contains(declared, name) || l.found.HasErrors() {
+			continue
+		}
+		hint := ""
+		if near, ok := nearest.Of(name, declared); ok {
+			hint = fmt.Sprintf("; did you mean %q?", near)
+		}
+		return fmt.Errorf("--tenant-variable %s: the configuration does not declare this variable of tenants%s", name, hint)
+	}
+	l.builder.ListToolsFor(tools.TenantValues(tenant))
+	return nil
 }

@@ -20,7 +20,6 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/service"
-	"github.com/agentruntime/agentruntime/tools"
 	"github.com/spf13/cobra"
 )
 
@@ -150,7 +149,9 @@ func runAgent(ctx context.Context, p *program, args []string, o *runOptions) err
 		return err
 	}
 	prompt.tenant = o.tenant
-	l.builder.ListToolsFor(tools.TenantValues(o.tenant))
+	if err := l.listToolsFor(o.tenant); err != nil {
+		return err
+	}
 	a, err := question.NewAnswerer(p.Streams, o.approve.Value, prompt.read, l.file.Redact)
 	if err != nil {
 		return err

@@ -12,7 +12,6 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/service/fleet"
-	"github.com/agentruntime/agentruntime/tools"
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 )
@@ -48,6 +47,8 @@ read.`,
 				return command.Usagef(cmd, "--overlay and --agent exclude each other")
 			case o.overlay == "" && o.tenantName != "":
 				return command.Usagef(cmd, "--tenant needs --overlay: the file with the tenant's overlay")
+			case len(o.tenant) > 0 && !o.online:
+				return command.Usagef(cmd, "--tenant-variable needs --online, which lists tools")
 			}
 			return validate(cmd.Context(), p, files, &o)
 		},
@@ -99,7 +100,9 @@ func validate(ctx context.Context, p *program, files []string, o *validateOption
 		defer l.close()
 		l.builder.Discover(ctx)
 		l.builder.ProbePeers(ctx)
-		l.builder.ListToolsFor(tools.TenantValues(o.tenant))
+		if err := l.listToolsFor(o.tenant); err != nil {
+			return err
+		}
 		l.builder.RefreshTools(ctx)
 		l.builder.LearnLimits(ctx)
 	}
