@@ -215,7 +215,7 @@ components:
 	if len(scoped.Security) != 2 || scoped.Security[0]["bearer"][0] != "things:write" || scoped.Security[1]["apiKey"][0] != "things:write" {
 		t.Errorf("the other needs %v", scoped.Security)
 	}
-	if statuses(scoped.Responses) != "200 401 403 413 429 500 503" || scoped.Responses["403"]["description"] != "mine" || scoped.Responses["401"]["$ref"] != "#/components/responses/ServerUnauthorized" {
+	if statuses(scoped.Responses) != "200 401 403 413 415 429 500 503" || scoped.Responses["403"]["description"] != "mine" || scoped.Responses["401"]["$ref"] != "#/components/responses/ServerUnauthorized" {
 		t.Errorf("it answers %v", scoped.Responses)
 	}
 	if scoped.OperationID != "AllThings_change" || scoped.Tags[0] != "All things" || scoped.Responses["200"]["$ref"] != "#/components/responses/AllThingsThing" ||
