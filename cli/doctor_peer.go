@@ -143,8 +143,12 @@ func showExamination(out *command.Output, found *backend.Examination) error {
 
 // listKnown returns the end of a message about an unknown ID.
 func listKnown(ids []string) string {
-	if len(ids) == 0 {
+	switch len(ids) {
+	case 0:
 		return "there is none"
+	case 1:
+		return "there is only " + ids[0]
+	default:
+		return "there are " + strings.Join(ids, ", ")
 	}
-	return "there are " + strings.Join(ids, ", ")
 }

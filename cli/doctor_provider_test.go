@@ -239,3 +239,14 @@ func TestDoctorRejectsProvidersThatAreNotThere(t *testing.T) {
 		t.Errorf("exit code %d, %s%s", code, out.String(), errs.String())
 	}
 }
+
+func TestAMessageAboutAnUnknownIDListsTheKnownOnes(t *testing.T) {
+	t.Parallel()
+	for want, ids := range map[string][]string{
+		"there is none": nil, "there is only demo": {"demo"}, "there are demo, other": {"demo", "other"},
+	} {
+		if got := listKnown(ids); got != want {
+			t.Errorf("%q: %s", ids, got)
+		}
+	}
+}
