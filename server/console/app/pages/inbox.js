@@ -1,7 +1,7 @@
 // Everything that waits for a person, with what would happen.
 import { can, get, withQuery } from '../api.js';
 import { brief, count } from '../format.js';
-import { html, useEffect, useState } from '../html.js';
+import { html, useEffect, useLayoutEffect, useState } from '../html.js';
 import { link } from '../route.js';
 import { Empty, Loaded, Page, Problem, Time, useLoad } from '../ui.js';
 import { InteractionCard, decide, isApproval } from './interaction.js';
@@ -52,7 +52,8 @@ export function InboxPage() {
     setMarked(new Set());
     leave(list.filter((_, n) => done[n].status === 'fulfilled'));
   };
-  useEffect(() => {
+  // Before the browser paints, so that a key acts on the request that is shown.
+  useLayoutEffect(() => {
     const press = (/** @type {KeyboardEvent} */ e) => {
       const target = /** @type {HTMLElement} */ (e.target);
       if (e.ctrlKey || e.metaKey || e.altKey || ['INPUT', 'TEXTAREA', 'SELECT'].includes(target.tagName) || !items.length) return;
