@@ -22,13 +22,10 @@ type location struct {
 // probesAPI describes the server's own routes.
 func probesAPI() *openapi.API {
 	type answers = map[int]openapi.Answer
-	header := func(name, doc string, schema openapi.Object) openapi.Object {
-		return openapi.Object{name: openapi.Object{"required": true, "description": doc, "schema": schema}}
-	}
-	noStore := header("Cache-Control", "The response must not be cached.", openapi.Object{"const": "no-store"})
-	tag := header("ETag", "Entity tag, which changes with the document.", openapi.Object{"type": "string", "pattern": `^".+"$`})
+	noStore := openapi.Headers{"Cache-Control": {Doc: "The response must not be cached.", Schema: openapi.Object{"const": "no-store"}}}
+	tag := openapi.Headers{"ETag": {Doc: "Entity tag, which changes with the document.", Schema: openapi.Object{"type": "string", "pattern": `^".+"$`}}}
 	text := openapi.Object{"type": "string"}
-	plain := func(doc string, schema, headers openapi.Object) openapi.Answer {
+	plain := func(doc string, schema openapi.Object, headers openapi.Headers) openapi.Answer {
 		return openapi.Answer{Doc: doc, Body: schema, Media: []string{"text/plain"}, Headers: headers}
 	}
 	metrics := plain("The metrics.", text, nil)

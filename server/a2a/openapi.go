@@ -145,16 +145,11 @@ func textParameter(name, in, doc string) openapi.Parameter {
 	return openapi.Parameter{Name: name, In: in, Doc: doc, Schema: openapi.Object{"type": "string"}}
 }
 
-func requiredHeader(doc string, schema openapi.Object) openapi.Object {
-	return openapi.Object{"required": true, "description": doc, "schema": schema}
-}
-
 // describeCards describes the public routes.
 func describeCards() []describedOperation {
-	text := openapi.Object{"type": "string"}
-	headers := openapi.Object{
-		"ETag":          requiredHeader("Entity tag, which changes with the body.", text),
-		"Cache-Control": requiredHeader("How long the body may be cached.", openapi.Object{"type": "string", "pattern": "^public, max-age=[0-9]+$"}),
+	headers := openapi.Headers{
+		"ETag":          {Doc: "Entity tag, which changes with the body."},
+		"Cache-Control": {Doc: "How long the body may be cached.", Schema: openapi.Object{"type": "string", "pattern": "^public, max-age=[0-9]+$"}},
 	}
 	known := parameters{textParameter("If-None-Match", "header", "ETag of the client's copy.")}
 	same := openapi.Answer{Doc: "The client's copy is current."}
@@ -189,11 +184,10 @@ func commonParameters(v version) parameters {
 
 // describeCalls describes the route of JSON-RPC in a version of the protocol.
 func describeCalls(v version) describedOperation {
-	failed := func(doc string, headers openapi.Object) openapi.Answer {
+	failed := func(doc string, headers openapi.Headers) openapi.Answer {
 		return openapi.Answer{Doc: doc, Body: rpcFailure{}, Headers: headers}
 	}
 	refused := failed("The call was not executed.", nil)
-	text := openapi.Object{"type": "string"}
 	op := describedOperation{"POST /a2a/{agent}", "call", openapi.OperationDoc{
 		Summary: "Call a JSON-RPC method of version 1.0",
 		Doc: "The methods are SendMessage, SendStreamingMessage, GetTask, ListTasks, CancelTask, SubscribeToTask, CreateTaskPushNotificationConfig, GetTaskPushNotificationConfig, " +
@@ -209,8 +203,8 @@ func describeCalls(v version) describedOperation {
 			},
 			http.StatusBadRequest: refused, http.StatusForbidden: refused, http.StatusRequestEntityTooLarge: refused, http.StatusUnsupportedMediaType: refused,
 			http.StatusInternalServerError: refused, http.StatusServiceUnavailable: refused,
-			http.StatusUnauthorized:    failed("The credential is missing or invalid.", openapi.Object{"WWW-Authenticate": requiredHeader("Required kind of credential.", text)}),
-			http.StatusTooManyRequests: failed("The credential has exceeded its request limit.", openapi.Object{"Retry-After": requiredHeader("Number of seconds to wait before retrying.", text)}),
+			http.StatusUnauthorized:    failed("The credential is missing or invalid.", openapi.Headers{"WWW-Authenticate": {Doc: "Required kind of credential."}}),
+			http.StatusTooManyRequests: failed("The credential has exceeded its request limit.", openapi.Headers{"Retry-After": {Doc: "Number of seconds to wait before retrying."}}),
 		},
 	}}
 	if v == v03 {

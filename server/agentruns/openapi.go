@@ -99,7 +99,7 @@ func describeOperations() map[string]openapi.OperationDoc {
 			},
 			Answers: answers{ok: {
 				Doc:     "Server-sent events. `id` is the event's number, `event` its type, and `data` one line of JSON that matches the schema. Comments keep the connection open.",
-				Headers: openapi.Object{"Cache-Control": openapi.Object{"required": true, "schema": openapi.Object{"const": "no-cache, no-transform"}}},
+				Headers: openapi.Headers{"Cache-Control": {Schema: openapi.Object{"const": "no-cache, no-transform"}}},
 				Media:   []string{"text/event-stream"}, Body: openapi.Ref("Event"),
 				Examples: openapi.Examples{"delta": {JSON: `{"seq":2,"type":"assistant_delta","text":"Yes, ","data":{"text":"Yes, "}}`}},
 			}, missing: notFound},

@@ -29,17 +29,14 @@ type revocationForm struct {
 // OpenAPI describes the endpoints.
 func (o *OAuth) OpenAPI() []byte {
 	type answers = map[int]openapi.Answer
-	header := func(name, doc string, schema openapi.Object) openapi.Object {
-		return openapi.Object{name: openapi.Object{"required": true, "description": doc, "schema": schema}}
-	}
-	failed := func(doc, example string, headers openapi.Object) openapi.Answer {
+	failed := func(doc, example string, headers openapi.Headers) openapi.Answer {
 		return openapi.Answer{Doc: doc, Body: oauthError{}, Headers: headers, Examples: openapi.Examples{"error": {JSON: example}}}
 	}
 	prefixed := func(prefix string) openapi.Object { return openapi.Object{"pattern": "^" + regexp.QuoteMeta(prefix)} }
-	text, noStore := openapi.Object{"type": "string"}, header("Cache-Control", "The response must not be cached.", openapi.Object{"const": "no-store"})
+	noStore := openapi.Headers{"Cache-Control": {Doc: "The response must not be cached.", Schema: openapi.Object{"const": "no-store"}}}
 	rejected := failed("The request was rejected.", `{"error":"invalid_grant","error_description":"the refresh token is not good"}`, nil)
 	invalidClient := failed("The client does not exist, or its secret is wrong.", `{"error":"invalid_client","error_description":"the client or its secret is not good"}`,
-		header("WWW-Authenticate", "Authentication scheme for the client's ID and secret.", text))
+		openapi.Headers{"WWW-Authenticate": {Doc: "Authentication scheme for the client's ID and secret."}})
 	form := []string{"application/x-www-form-urlencoded"}
 	example, err := json.Marshal(issued{AccessToken: o.access + "eyJpIjoi.Zm9vYmFy", TokenType: "Bearer", ExpiresIn: 3600, Scope: "runs:read runs:write"})
 	if err != nil {
@@ -62,7 +59,7 @@ func (o *OAuth) OpenAPI() []byte {
 					http.StatusBadRequest: rejected, http.StatusUnauthorized: invalidClient,
 					http.StatusServiceUnavailable: {
 						Doc: "The token cannot be revoked at the moment.", Body: oauthError{},
-						Headers: header("Retry-After", "Number of seconds to wait before retrying.", text),
+						Headers: openapi.Headers{"Retry-After": {Doc: "Number of seconds to wait before retrying."}},
 					},
 				},
 			},

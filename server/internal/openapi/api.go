@@ -51,8 +51,18 @@ type Answer struct {
 	Body any
 	// Media are the media types of the body; empty means JSON.
 	Media    []string
-	Headers  Object
+	Headers  Headers
 	Examples Examples
+}
+
+// Headers are the headers that every such response has, by name.
+type Headers map[string]Header
+
+// Header is a header of a response.
+type Header struct {
+	Doc string
+	// Schema is the schema of the value; nil means text.
+	Schema Object
 }
 
 // Examples are bodies as JSON, by name.
@@ -132,9 +142,25 @@ func (g *generator) describeAnswer(a *Answer) Object {
 		response["content"] = g.describeContent(a.Media, a.Body, a.Examples)
 	}
 	if a.Headers != nil {
-		response["headers"] = a.Headers
+		response["headers"] = a.Headers.describe()
 	}
 	return response
+}
+
+// describe returns the description of the headers.
+func (h Headers) describe() Object {
+	headers := Object{}
+	for name, header := range h {
+		if header.Schema == nil {
+			header.Schema = Object{"type": "string"}
+		}
+		described := Object{"required": true, "schema": header.Schema}
+		if header.Doc != "" {
+			described["description"] = header.Doc
+		}
+		headers[name] = described
+	}
+	return headers
 }
 
 // describeContent describes a body.

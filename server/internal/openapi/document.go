@@ -276,7 +276,7 @@ func (m *merged) refusalResponse(r *refusalKind, d *Description) string {
 		response["content"] = shape["content"]
 	}
 	if r.header != "" {
-		response["headers"] = Object{r.header: Object{"required": true, "description": r.about, "schema": Object{"type": "string"}}}
+		response["headers"] = Headers{r.header: {Doc: r.about}}.describe()
 	}
 	m.addComponent("responses", name, response)
 	return name
