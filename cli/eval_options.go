@@ -32,8 +32,8 @@ type evalOptions struct {
 	tolerance float64
 }
 
-// checkRecord rejects --record with a flag that changes the cases, because the recordings would
-// replace those of the unchanged cases.
+// checkRecord rejects --record with a flag that changes the cases, because it would overwrite the
+// recordings of the original cases.
 func (o *evalOptions) checkRecord() error {
 	for _, other := range []struct {
 		flag, advice string

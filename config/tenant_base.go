@@ -45,7 +45,7 @@ func NewTenantBase(file *File, name string, document json.RawMessage) (*TenantBa
 	return b, nil
 }
 
-// SeenWith returns the configuration as seen by a tenant with these workflows of its own.
+// SeenWith returns the configuration that a tenant with the given workflows sees.
 func (b *TenantBase) SeenWith(workflows []string) *TenantBase {
 	base := b.base.SeenWith(workflows)
 	if base == b.base {

@@ -88,7 +88,7 @@ func usesOf(p *packages.Package) uses {
 			if f, ok := object.(*types.Func); ok {
 				object = f.Origin()
 			}
-			if object == nil || object.Pkg() != p.Types || !declared(object) {
+			if object == nil || object.Pkg() != p.Types || !isDeclared(object) {
 				return true
 			}
 			if to := fileOf(object); to != from {
@@ -103,8 +103,8 @@ func usesOf(p *packages.Package) uses {
 	return between
 }
 
-// declared reports whether an object is declared at package level, or is a method.
-func declared(object types.Object) bool {
+// isDeclared reports whether an object is declared at package level, or is a method.
+func isDeclared(object types.Object) bool {
 	if f, ok := object.(*types.Func); ok {
 		return f.Signature().Recv() == nil || !types.IsInterface(f.Signature().Recv().Type())
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// inverse is the schema that accepts exactly what the original rejects.
+// inverse is the URL of a schema that negates the original.
 const inverse = root + "inverse.json"
 
 // compiled is a schema compiled by the library. It validates one value at a time.

@@ -1,4 +1,4 @@
-// Package diffview shows what a change of the configuration does to each agent.
+// Package diffview renders the effects of a configuration change on each agent.
 package diffview
 
 import (

@@ -141,8 +141,8 @@ func describeBroken(t *admin.BrokenTenant) string {
 	return text
 }
 
-// describeChanged describes the effect of a new base on a tenant: what its agents lose, what is
-// widened, and new warnings.
+// describeChanged describes the effect of a new base on a tenant: lost and widened access, and new
+// warnings.
 func describeChanged(t *admin.ChangedTenant) string {
 	text := ""
 	for i := range t.Diff.Agents {

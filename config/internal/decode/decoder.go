@@ -1,5 +1,5 @@
-// Package decode decodes values of a YAML tree into records and reports what is wrong with them, each
-// mistake at its place.
+// Package decode decodes the values of a YAML tree into records and reports each mistake at its
+// place.
 package decode
 
 import (

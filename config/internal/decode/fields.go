@@ -130,9 +130,9 @@ func (d *Decoder) reportUnknownField(r *record.Type, key, value *yamltree.Node, 
 	d.addMeantField(p.Field(near, nil))
 }
 
-// guessField returns the field that an unknown name probably means, and the hint; ok is false if
-// there is no guess. A field's name in another system precedes a similar field, unless it is
-// misspelled further.
+// guessField returns the field that an unknown name probably means, and a hint; ok is false if no
+// known name is similar. A name from another system takes precedence over a similar field name,
+// unless the latter is closer.
 func guessField(r *record.Type, name string, names []string, p *tree.Place) (field, hint string, ok bool) {
 	near, isNear := nearest.Of(name, names)
 	if isNear && strings.EqualFold(strings.ReplaceAll(near, "_", ""), strings.NewReplacer("_", "", "-", "").Replace(name)) {

@@ -58,7 +58,7 @@ func (doc *SourceFile) OmittedFindings() diag.List {
 	return diag.List{d}
 }
 
-// RedactedText returns the file's text with asterisks in place of secrets.
+// RedactedText returns the text of the file with its secrets replaced by asterisks.
 func (doc *SourceFile) RedactedText() []byte {
 	var ranges [][2]int
 	if doc.Root == nil {
