@@ -1,7 +1,6 @@
 package agents
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -23,7 +22,7 @@ func ApplyPatch(document json.RawMessage, patch []wire.PatchOp) (json.RawMessage
 	if len(patch) == 0 {
 		return document, nil
 	}
-	root, err := decodeValue(document)
+	root, err := decodeCustom[any](document)
 	if err != nil {
 		return nil, fmt.Errorf("decode the document: %w", err)
 	}
@@ -39,17 +38,6 @@ func ApplyPatch(document json.RawMessage, patch []wire.PatchOp) (json.RawMessage
 // Diff returns the patch that turns one JSON document into another, for programs that keep
 // a copy of a custom state. It uses add, remove and replace only.
 func Diff(from, to json.RawMessage) []wire.PatchOp { return toPatch(runtime.DiffCustom(from, to)) }
-
-// decodeValue decodes a JSON value and keeps the spelling of numbers.
-func decodeValue(raw json.RawMessage) (value any, err error) {
-	if len(raw) == 0 {
-		return nil, nil
-	}
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	err = d.Decode(&value)
-	return value, err
-}
 
 // maxPatchWork bounds the encoded size of everything a patch's operations copy and test, in
 // bytes.
@@ -72,7 +60,7 @@ func applyOp(root any, op *wire.PatchOp, room *int) (any, error) {
 	}
 	switch op.Op {
 	case "add", "replace":
-		value, err := decodeValue(op.Value)
+		value, err := decodeCustom[any](op.Value)
 		if err != nil {
 			return nil, err
 		}
@@ -95,7 +83,7 @@ func applyOp(root any, op *wire.PatchOp, room *int) (any, error) {
 			if err != nil {
 				return nil, err
 			}
-			value, _ = decodeValue(encoded)
+			value, _ = decodeCustom[any](encoded)
 		}
 		return putAt(root, path, value, true)
 	case "test":

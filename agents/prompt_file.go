@@ -184,7 +184,7 @@ func (f *PromptFile[In]) Render(input In, history []model.Message) (*Prompt, err
 	if err != nil {
 		return nil, fmt.Errorf("encode the input of a prompt: %w", err)
 	}
-	decoded, err := decodeValue(encoded)
+	decoded, err := decodeCustom[any](encoded)
 	given, isObject := decoded.(map[string]any)
 	if err != nil || !isObject {
 		return nil, errors.New("the input of a prompt must be an object")

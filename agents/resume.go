@@ -111,10 +111,8 @@ func canonical(raw json.RawMessage) ([]byte, error) {
 	if len(raw) == 0 {
 		return []byte("{}"), nil
 	}
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	var value any
-	if err := d.Decode(&value); err != nil {
+	value, err := decodeCustom[any](raw)
+	if err != nil {
 		return nil, err
 	}
 	return json.Marshal(value)

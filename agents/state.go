@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -26,25 +27,30 @@ func StateOf[S any](session tools.Session) (S, error) { return decodeCustom[S](s
 // and is called again if the state changed in the meantime. If it fails, the state does not
 // change.
 func UpdateState[S any](session tools.Session, change func(state *S) error) error {
-	return updateState(session, new(decodedState[S]), change)
-}
-
-// updateState changes the custom state of a session and caches the decoded value.
-func updateState[S any](session tools.Session, decoded *decodedState[S], change func(state *S) error) error {
 	return session.UpdateCustom(func(custom json.RawMessage) (json.RawMessage, error) {
-		state, err := decoded.take(custom)
+		state, err := decodeCustom[S](custom)
 		if err != nil {
 			return nil, err
 		}
 		if err := change(&state); err != nil {
 			return nil, err
 		}
-		raw, err := encodeCustom(state)
-		if err == nil {
-			decoded.put(raw, &state)
-		}
-		return raw, err
+		return encodeCustom(state)
 	})
+}
+
+// decodeCustom decodes a custom state. Numbers in an any keep their spelling, as json.Number.
+func decodeCustom[S any](raw json.RawMessage) (S, error) {
+	var state S
+	if len(raw) == 0 {
+		return state, nil
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if err := d.Decode(&state); err != nil {
+		return state, fmt.Errorf("decode the custom state as %T: %w", state, err)
+	}
+	return state, nil
 }
 
 // encodeCustom encodes a custom state.

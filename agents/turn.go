@@ -16,10 +16,7 @@ import (
 // If a turn was interrupted or its worker died, its code runs again from the start. Completed
 // Generate calls return their stored results, the incomplete one continues, and stored changes of
 // state and artifacts are not repeated. Other effects of the code are.
-type Turn[S any] struct {
-	turn    *turn
-	decoded decodedState[S]
-}
+type Turn[S any] struct{ turn *turn }
 
 // Error returns an error whose text clients may see. They see any other error of an agent's code as
 // an internal error without its text.
@@ -44,11 +41,11 @@ func (t *Turn[S]) ReplaceHistory(messages ...model.Message) error {
 }
 
 // State returns a copy of the custom state.
-func (t *Turn[S]) State() (S, error) { return t.decoded.copyOf(t.turn.session.Custom()) }
+func (t *Turn[S]) State() (S, error) { return StateOf[S](t.turn.session) }
 
 // Update changes the custom state, and streams the change as a patch. See UpdateState.
 func (t *Turn[S]) Update(change func(state *S) error) error {
-	return t.turn.changeSession(func() error { return updateState(t.turn.session, &t.decoded, change) })
+	return t.turn.changeSession(func() error { return UpdateState(t.turn.session, change) })
 }
 
 // SendArtifact stores and streams an artifact. A named artifact replaces the earlier one with that
