@@ -33,7 +33,12 @@ func (a *client) Metadata() wire.Metadata {
 
 // Begin begins a turn.
 func (a *client) Begin(ctx context.Context, init *wire.Init, input *wire.Input) (Run, error) {
-	talk, err := a.Connect(ctx, init)
+	return connectAndBegin(ctx, a, init, input)
+}
+
+// connectAndBegin begins the first turn of a conversation with an agent.
+func connectAndBegin(ctx context.Context, agent Handle, init *wire.Init, input *wire.Input) (Run, error) {
+	talk, err := agent.Connect(ctx, init)
 	if err != nil {
 		return nil, err
 	}
@@ -66,9 +71,14 @@ func (a *client) Connect(ctx context.Context, init *wire.Init) (Connection, erro
 
 // Detach returns a failed output because nothing is stored.
 func (a *client) Detach(ctx context.Context, init *wire.Init, input *wire.Input, _ DetachOptions) (*wire.Output, error) {
+	return beginDetached(ctx, a, init, input)
+}
+
+// beginDetached begins a turn of an agent in the background.
+func beginDetached(ctx context.Context, agent Handle, init *wire.Init, input *wire.Input) (*wire.Output, error) {
 	detached := *input
 	detached.Detach = true
-	run, err := a.Begin(ctx, init, &detached)
+	run, err := agent.Begin(ctx, init, &detached)
 	if err != nil {
 		return nil, err
 	}

@@ -175,12 +175,16 @@ func (t *turn) replaceHistory(messages []model.Message) error {
 // close prevents further use of the turn by its code.
 func (t *turn) close() { t.host.close() }
 
+// isReplaying reports whether the code repeats changes that are already stored.
+func (t *turn) isReplaying() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.replaying
+}
+
 // changeSession changes the session and emits the change. A stored change is not repeated.
 func (t *turn) changeSession(change func() error) error {
-	t.mu.Lock()
-	replaying := t.replaying
-	t.mu.Unlock()
-	if replaying {
+	if t.isReplaying() {
 		return nil
 	}
 	if err := change(); err != nil {
@@ -191,10 +195,7 @@ func (t *turn) changeSession(change func() error) error {
 
 // sendText streams a piece of text.
 func (t *turn) sendText(text string) error {
-	t.mu.Lock()
-	replaying := t.replaying
-	t.mu.Unlock()
-	if replaying {
+	if t.isReplaying() {
 		return nil
 	}
 	return t.host.use(func(h backend.Host) { h.Emit(&event.TextDelta{Delta: text}) })

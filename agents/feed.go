@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"context"
 	"sync"
 
@@ -39,57 +40,35 @@ func (f *feed) change(do func()) {
 
 // take returns the new chunks and waits for the first one. It returns nothing at the end of the
 // turn, and an error after all chunks.
-func (f *feed) take(ctx context.Context) ([]*wire.Chunk, error) {
-	for {
-		f.mu.Lock()
-		list, err, over := f.chunks, f.err, f.over
-		f.chunks = nil
-		f.mu.Unlock()
-		if len(list) > 0 {
-			return list, nil
+func (f *feed) take(ctx context.Context) (list []*wire.Chunk, err error) {
+	ended := f.waitFor(ctx, func() bool {
+		if list, f.chunks = f.chunks, nil; len(list) > 0 {
+			return true
 		}
-		if over || err != nil {
-			return nil, err
-		}
-		if err := f.wait(ctx); err != nil {
-			return nil, err
-		}
-	}
-}
-
-// wait waits for news.
-func (f *feed) wait(ctx context.Context) error {
-	f.mu.Lock()
-	if len(f.chunks) > 0 || f.err != nil || f.over {
-		f.mu.Unlock()
-		return nil
-	}
-	if f.changed == nil {
-		f.changed = make(chan struct{})
-	}
-	changed := f.changed
-	f.mu.Unlock()
-	select {
-	case <-changed:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+		err = f.err
+		return f.over || err != nil
+	})
+	return list, cmp.Or(err, ended)
 }
 
 // waitDone waits for the end of the turn.
 func (f *feed) waitDone(ctx context.Context) error {
+	return f.waitFor(ctx, func() bool { return f.over })
+}
+
+// waitFor waits for a condition, which each change may fulfill.
+func (f *feed) waitFor(ctx context.Context, holds func() bool) error {
 	for {
 		f.mu.Lock()
-		over := f.over
-		if !over && f.changed == nil {
+		if holds() {
+			f.mu.Unlock()
+			return nil
+		}
+		if f.changed == nil {
 			f.changed = make(chan struct{})
 		}
 		changed := f.changed
 		f.mu.Unlock()
-		if over {
-			return nil
-		}
 		select {
 		case <-changed:
 		case <-ctx.Done():

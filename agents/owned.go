@@ -34,11 +34,7 @@ func (a *owned) Metadata() wire.Metadata { return a.definition.metadata() }
 
 // Begin begins a turn.
 func (a *owned) Begin(ctx context.Context, init *wire.Init, input *wire.Input) (Run, error) {
-	talk, err := a.Connect(ctx, init)
-	if err != nil {
-		return nil, err
-	}
-	return talk.Begin(ctx, input)
+	return connectAndBegin(ctx, a, init, input)
 }
 
 // Detach starts a turn in the background, with the options of stored turns.
@@ -49,13 +45,7 @@ func (a *owned) Detach(ctx context.Context, init *wire.Init, input *wire.Input, 
 	if !o.Deadline.IsZero() {
 		return nil, newError(wire.StatusUnimplemented, "agent %q keeps its own snapshots: a detached turn has no deadline", a.name)
 	}
-	detached := *input
-	detached.Detach = true
-	run, err := a.Begin(ctx, init, &detached)
-	if err != nil {
-		return nil, err
-	}
-	return run.Output(ctx)
+	return beginDetached(ctx, a, init, input)
 }
 
 // Connect opens a conversation.

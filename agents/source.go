@@ -63,14 +63,19 @@ func Respond(answers ...wire.Part) *wire.Input {
 
 // Answer returns the answer to an open tool request, for Respond.
 func Answer(request *wire.Part, output any) (wire.Part, error) {
-	if request.ToolRequest == nil {
-		return wire.Part{}, newError(wire.StatusInvalidArgument, "the part is not a tool request")
-	}
-	encoded, err := json.Marshal(output)
+	encoded, err := encodeAnswer(request, output)
 	if err != nil {
 		return wire.Part{}, err
 	}
 	return wire.Part{ToolResponse: &wire.ToolResponse{Name: request.ToolRequest.Name, Ref: request.ToolRequest.Ref, Output: encoded}}, nil
+}
+
+// encodeAnswer encodes what settles an open tool request.
+func encodeAnswer(request *wire.Part, answer any) (json.RawMessage, error) {
+	if request.ToolRequest == nil {
+		return nil, newError(wire.StatusInvalidArgument, "the part is not a tool request")
+	}
+	return json.Marshal(answer)
 }
 
 // Restart returns an input that runs the tools of open requests again. Each part is made by Again.
@@ -80,10 +85,7 @@ func Restart(requests ...wire.Part) *wire.Input {
 
 // Again returns an open tool request to run again, with the data to pass to its tool.
 func Again(request *wire.Part, resumed any) (wire.Part, error) {
-	if request.ToolRequest == nil {
-		return wire.Part{}, newError(wire.StatusInvalidArgument, "the part is not a tool request")
-	}
-	encoded, err := json.Marshal(resumed)
+	encoded, err := encodeAnswer(request, resumed)
 	if err != nil {
 		return wire.Part{}, err
 	}

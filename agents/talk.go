@@ -45,8 +45,11 @@ func (o *Output[S]) Interrupts() []wire.Part {
 	return list
 }
 
-// decodeOutput returns an output with its state decoded.
-func decodeOutput[S any](in *wire.Output) (*Output[S], error) {
+// decodeOutput returns an output with its state decoded, or the error of the output.
+func decodeOutput[S any](in *wire.Output, err error) (*Output[S], error) {
+	if err != nil {
+		return nil, err
+	}
 	state, err := decodeState[S](in.State)
 	if err != nil {
 		return nil, err
@@ -117,19 +120,20 @@ func (a *Agent[S]) Connect(ctx context.Context, source Source) (*Conversation[S]
 
 // Run runs one turn. An error means a problem with the source; a failed turn is an output.
 func (a *Agent[S]) Run(ctx context.Context, source Source, input *wire.Input) (*Output[S], error) {
+	run, err := a.startTurn(ctx, source, input)
+	if err != nil {
+		return nil, err
+	}
+	return decodeOutput[S](run.Output(ctx))
+}
+
+// startTurn starts a turn.
+func (a *Agent[S]) startTurn(ctx context.Context, source Source, input *wire.Input) (Run, error) {
 	handle, init, err := a.open(source)
 	if err != nil {
 		return nil, err
 	}
-	run, err := handle.Begin(ctx, init, input)
-	if err != nil {
-		return nil, err
-	}
-	output, err := run.Output(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return decodeOutput[S](output)
+	return handle.Begin(ctx, init, input)
 }
 
 // RunText runs one turn with a user message.
@@ -145,19 +149,7 @@ type Piece[S any] struct {
 
 // Stream runs one turn, and returns its chunks and then its output.
 func (a *Agent[S]) Stream(ctx context.Context, source Source, input *wire.Input) iter.Seq2[*Piece[S], error] {
-	return func(yield func(*Piece[S], error) bool) {
-		handle, init, err := a.open(source)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		run, err := handle.Begin(ctx, init, input)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		streamRun(ctx, run, yield)
-	}
+	return streamRun[S](ctx, func() (Run, error) { return a.startTurn(ctx, source, input) })
 }
 
 // StreamText is Stream with a user message.
@@ -165,28 +157,30 @@ func (a *Agent[S]) StreamText(ctx context.Context, source Source, text string) i
 	return a.Stream(ctx, source, Text(text))
 }
 
-// streamRun yields the chunks and the output of a run.
-func streamRun[S any](ctx context.Context, run Run, yield func(*Piece[S], error) bool) {
-	for chunk, err := range run.Chunks(ctx) {
+// streamRun begins a run and returns its chunks and then its output.
+func streamRun[S any](ctx context.Context, begin func() (Run, error)) iter.Seq2[*Piece[S], error] {
+	return func(yield func(*Piece[S], error) bool) {
+		run, err := begin()
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		if !yield(&Piece[S]{Chunk: chunk}, nil) {
+		for chunk, err := range run.Chunks(ctx) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !yield(&Piece[S]{Chunk: chunk}, nil) {
+				return
+			}
+		}
+		output, err := decodeOutput[S](run.Output(ctx))
+		if err != nil {
+			yield(nil, err)
 			return
 		}
+		yield(&Piece[S]{Output: output}, nil)
 	}
-	output, err := run.Output(ctx)
-	if err != nil {
-		yield(nil, err)
-		return
-	}
-	decoded, err := decodeOutput[S](output)
-	if err != nil {
-		yield(nil, err)
-		return
-	}
-	yield(&Piece[S]{Output: decoded}, nil)
 }
 
 // Detach starts a turn in the background and returns the id of its snapshot.
@@ -195,29 +189,19 @@ func (a *Agent[S]) Detach(ctx context.Context, source Source, input *wire.Input,
 	if err != nil {
 		return nil, err
 	}
-	output, err := handle.Detach(ctx, init, input, o)
-	if err != nil {
-		return nil, err
-	}
-	return decodeOutput[S](output)
+	return decodeOutput[S](handle.Detach(ctx, init, input, o))
 }
 
 // Follow returns the chunks and the output of a turn, from its beginning, by the id of its
 // snapshot.
 func (a *Agent[S]) Follow(ctx context.Context, snapshotID string) iter.Seq2[*Piece[S], error] {
-	return func(yield func(*Piece[S], error) bool) {
+	return streamRun[S](ctx, func() (Run, error) {
 		handle, err := a.Handle()
 		if err != nil {
-			yield(nil, err)
-			return
+			return nil, err
 		}
-		run, err := handle.Follow(ctx, snapshotID)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		streamRun(ctx, run, yield)
-	}
+		return handle.Follow(ctx, snapshotID)
+	})
 }
 
 // GetSnapshot returns a snapshot, LatestSnapshot a session's newest one, and WaitForSnapshot a
@@ -270,21 +254,13 @@ type Conversation[S any] struct{ *Talk }
 // Output waits until the current turn ends, is interrupted or is detached, and returns its
 // output.
 func (c *Conversation[S]) Output(ctx context.Context) (*Output[S], error) {
-	output, err := c.Talk.Output(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return decodeOutput[S](output)
+	return decodeOutput[S](c.Talk.Output(ctx))
 }
 
 // Detach moves the current turn to the background and ends the conversation. The output has the
 // id of its snapshot.
 func (c *Conversation[S]) Detach(ctx context.Context) (*Output[S], error) {
-	output, err := c.Talk.Detach(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return decodeOutput[S](output)
+	return decodeOutput[S](c.Talk.Detach(ctx))
 }
 
 // Open opens a conversation for several turns with an agent of any type of state.
