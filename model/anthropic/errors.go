@@ -93,10 +93,7 @@ var kinds = map[string]model.ErrorClass{
 // errorClass returns the class of the rejection: by its status if that is unambiguous, otherwise by
 // its type.
 func (r *refusal) errorClass() model.ErrorClass {
-	if class, ok := vendorhttp.CallerClass(r.status); ok {
-		return class
-	}
-	if class, ok := vendorhttp.BusyClass(r.status); ok {
+	if class, ok := vendorhttp.StatusClass(r.status); ok {
 		return class
 	}
 	if r.status == http.StatusRequestEntityTooLarge {

@@ -116,10 +116,7 @@ func (r *refusal) errorClass() model.ErrorClass {
 	if class, ok := codes[strings.TrimSuffix(strings.ToLower(r.code), "exception")]; ok {
 		return class
 	}
-	if class, ok := vendorhttp.CallerClass(r.status); ok {
-		return class
-	}
-	if class, ok := vendorhttp.BusyClass(r.status); ok {
+	if class, ok := vendorhttp.StatusClass(r.status); ok {
 		return class
 	}
 	switch {

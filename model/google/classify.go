@@ -47,10 +47,7 @@ var statusCodes = map[string]int{
 // errorClass returns the class of the rejection.
 func (r *refusal) errorClass() model.ErrorClass {
 	status := r.effectiveStatus()
-	if class, ok := vendorhttp.CallerClass(status); ok {
-		return class
-	}
-	if class, ok := vendorhttp.BusyClass(status); ok {
+	if class, ok := vendorhttp.StatusClass(status); ok {
 		return class
 	}
 	switch status {

@@ -87,7 +87,7 @@ func (r *refusal) errorClass() model.ErrorClass {
 	if r.saysContextOverflow() {
 		return model.ContextOverflow
 	}
-	if class, ok := vendorhttp.BusyClass(status); ok {
+	if class, ok := vendorhttp.StatusClass(status); ok {
 		return class
 	}
 	if status >= http.StatusInternalServerError {

@@ -73,11 +73,9 @@ func (c *Client) connectionError(ctx context.Context, err error) error {
 
 // refusal returns the error for an unsuccessful answer.
 func (c *Client) refusal(status int, body []byte) error {
-	class, known := vendorhttp.BusyClass(status)
+	class, known := vendorhttp.StatusClass(status)
 	switch {
 	case known:
-	case status == http.StatusTooManyRequests:
-		class = model.RateLimited
 	case status >= http.StatusInternalServerError:
 		class = model.Provider
 	default:

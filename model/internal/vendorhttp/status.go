@@ -21,9 +21,9 @@ func CallerClass(status int) (class model.ErrorClass, known bool) {
 	return class, false
 }
 
-// BusyClass returns the class of a status that means the server took too long, is too busy or had a
-// conflict.
-func BusyClass(status int) (class model.ErrorClass, known bool) {
+// StatusClass returns the class of a status that clearly blames the caller, or means that the server
+// took too long, is too busy or had a conflict.
+func StatusClass(status int) (class model.ErrorClass, known bool) {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusGatewayTimeout:
 		return model.Timeout, true
@@ -32,5 +32,5 @@ func BusyClass(status int) (class model.ErrorClass, known bool) {
 	case http.StatusConflict: // of a lock that the server did not get
 		return model.Provider, true
 	}
-	return class, false
+	return CallerClass(status)
 }
