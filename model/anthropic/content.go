@@ -2,7 +2,6 @@ package anthropic
 
 import (
 	"encoding/base64"
-	"fmt"
 	"math"
 	"unicode/utf8"
 
@@ -103,10 +102,7 @@ func documentBlock(b *model.Blob, media string) (*attachment, error) {
 	case utf8.Valid(b.Data):
 		block.Source = &sourceParam{Data: new(string(b.Data)), MediaType: "text/plain", Type: "text"}
 	default:
-		return nil, &model.Error{
-			Class:   model.InvalidRequest,
-			Message: fmt.Sprintf("the Messages API does not accept files of type %s", media),
-		}
+		return nil, vendorhttp.InvalidRequest("the Messages API does not accept files of type "+media, nil)
 	}
 	return block, nil
 }

@@ -3,9 +3,9 @@ package anthropic
 import (
 	"bytes"
 
-	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/claude"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
 // plan is the form in which a request is sent to the API.
@@ -84,9 +84,9 @@ func (p *plan) markCached() {
 
 // encodeBody returns the body of the request. The tools are added from their cached encoding.
 func (p *plan) encodeBody() ([]byte, error) {
-	body, err := rawjson.Marshal(&p.params)
+	body, err := vendorhttp.EncodeRequest(&p.params)
 	if err != nil {
-		return nil, &model.Error{Class: model.InvalidRequest, Message: "the request cannot be encoded", Err: err}
+		return nil, err
 	}
 	body = append(bytes.TrimSuffix(body, []byte("}")), `,"stream":true`...)
 	if p.tools != nil || p.report != nil {

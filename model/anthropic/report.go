@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
 // report is the tool through which the model gives an answer in a required form: the arguments of
@@ -34,14 +35,14 @@ func wantsAnswer(req *model.Request) bool {
 func newReport(req *model.Request) (*report, error) {
 	schema, wrapped, err := reportSchema(req.Output.Schema)
 	if err != nil {
-		return nil, &model.Error{Class: model.InvalidRequest, Message: "the output schema is not a JSON object", Err: err}
+		return nil, vendorhttp.InvalidRequest("the output schema is not a JSON object", err)
 	}
 	r := &report{name: unusedName(req.Tools), wrapped: wrapped}
 	description := "Gives the final answer. Call it once, by itself, when the answer is complete."
 	if req.Output.Name != "" {
 		description += fmt.Sprintf(" The form of the answer is called %s.", req.Output.Name)
 	}
-	r.declaration, err = encodeDeclarations([]declaration{{Name: r.name, Description: description, InputSchema: schema}})
+	r.declaration, err = vendorhttp.EncodeRequest([]declaration{{Name: r.name, Description: description, InputSchema: schema}})
 	return r, err
 }
 

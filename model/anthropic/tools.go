@@ -2,11 +2,10 @@ package anthropic
 
 import (
 	"encoding/json"
-	"fmt"
 
-	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/toolschema"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
 // declaration is the API's declaration of a tool.
@@ -23,21 +22,9 @@ func encodeTools(tools []model.Tool) ([]byte, error) {
 		t := &tools[i]
 		schema, err := toolschema.Anthropic.Map(t.Parameters)
 		if err != nil {
-			return nil, &model.Error{
-				Class:   model.InvalidRequest,
-				Message: fmt.Sprintf("the parameters of tool %s are not a JSON object", t.Name),
-				Err:     err,
-			}
+			return nil, vendorhttp.InvalidRequest("the parameters of tool "+t.Name+" are not a JSON object", err)
 		}
 		list[i] = declaration{Name: t.Name, Description: schema.Describe(t.Description), InputSchema: schema.Schema}
 	}
-	return encodeDeclarations(list)
-}
-
-func encodeDeclarations(list []declaration) ([]byte, error) {
-	encoded, err := rawjson.Marshal(list)
-	if err != nil {
-		return nil, &model.Error{Class: model.InvalidRequest, Message: "the tools cannot be encoded", Err: err}
-	}
-	return encoded, nil
+	return vendorhttp.EncodeRequest(list)
 }

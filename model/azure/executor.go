@@ -69,7 +69,7 @@ func (c *Config) path(deployment string) (string, error) {
 		return "openai/responses" + query, nil
 	case c.isDated():
 		if deployment == "" || strings.Trim(deployment, ".") == "" {
-			return "", &model.Error{Class: model.InvalidRequest, Message: "upstream_model must be the name of a deployment"}
+			return "", vendorhttp.InvalidRequest("upstream_model must be the name of a deployment", nil)
 		}
 		return "openai/deployments/" + url.PathEscape(deployment) + "/chat/completions" + query, nil
 	case responses:

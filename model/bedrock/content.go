@@ -34,7 +34,7 @@ func (w *writer) attachment(p *model.Part) (blockParam, error) {
 	source := sourceParam{Bytes: p.Blob.Data}
 	if len(source.Bytes) == 0 {
 		if !strings.HasPrefix(p.Blob.URI, "s3://") {
-			return blockParam{}, invalid("the Converse API reads files by content or from s3://, not by URL")
+			return blockParam{}, vendorhttp.InvalidRequest("the Converse API reads files by content or from s3://, not by URL", nil)
 		}
 		source.S3 = &storageParam{URI: p.Blob.URI}
 	}
@@ -52,7 +52,7 @@ func (w *writer) attachment(p *model.Part) (blockParam, error) {
 		format = "txt"
 	}
 	if format == "" {
-		return blockParam{}, invalid(fmt.Sprintf("the Converse API does not accept files of type %s", media))
+		return blockParam{}, vendorhttp.InvalidRequest("the Converse API does not accept files of type "+media, nil)
 	}
 	return blockParam{Document: &mediaParam{Format: format, Name: w.documentName(p.Blob.Name), Source: source}}, nil
 }
@@ -118,6 +118,3 @@ const longestName = 180
 
 // isBlank reports whether the API rejects a text as empty.
 func isBlank(text string) bool { return strings.TrimSpace(text) == "" }
-
-// invalid returns the error for a request that cannot be sent.
-func invalid(what string) error { return &model.Error{Class: model.InvalidRequest, Message: what} }

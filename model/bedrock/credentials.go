@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/hostlist"
-	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/cloudauth"
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
@@ -244,9 +243,4 @@ func newKeySource(c *Config, t transports) *keySource {
 		vendor:   &cloudauth.Client{What: "keys of AWS", Transport: t.vendor, Code: stsCode},
 		metadata: &cloudauth.Client{What: "keys of the machine's role", Transport: t.metadata, Code: stsCode},
 	}
-}
-
-// errSign is the error for a request that cannot be signed.
-func errSign(err error) error {
-	return &model.Error{Class: model.InvalidRequest, Message: "the request cannot be signed", Err: err}
 }

@@ -17,7 +17,7 @@ type exchange struct {
 // Encode returns the request with the concessions so far.
 func (x *exchange) Encode() (path string, body []byte, err error) {
 	if x.request.Model == "" {
-		return "", nil, invalid("upstream_model must be the ID of a model or an inference profile")
+		return "", nil, vendorhttp.InvalidRequest("upstream_model must be the ID of a model or an inference profile", nil)
 	}
 	if x.plan, err = x.executor.planRequest(x.request, x.granted); err != nil {
 		return "", nil, err

@@ -94,7 +94,7 @@ func (c *Config) authorize(t transports) vendorhttp.Authorize {
 		granted := vendorhttp.Authorization{Refused: keys.Drop, Sign: func(req *http.Request, body []byte) error {
 			sum := sha256.Sum256(body)
 			if err := signer.SignHTTP(req.Context(), current, req, hex.EncodeToString(sum[:]), "bedrock", region, time.Now()); err != nil {
-				return errSign(err)
+				return vendorhttp.InvalidRequest("the request cannot be signed", err)
 			}
 			return nil
 		}}

@@ -1,10 +1,10 @@
 package bedrock
 
 import (
-	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/claude"
 	"github.com/agentruntime/agentruntime/model/internal/toolschema"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
 // plan is the form in which a request is sent to the API.
@@ -97,7 +97,7 @@ func (p *plan) markCached() {
 
 // encodeBody returns the body of the request. The tools are added from their cached encoding.
 func (p *plan) encodeBody() ([]byte, error) {
-	body, err := encodeJSON(&p.body)
+	body, err := vendorhttp.EncodeRequest(&p.body)
 	if err != nil || p.tools == nil {
 		return body, err
 	}
@@ -107,7 +107,7 @@ func (p *plan) encodeBody() ([]byte, error) {
 		body = append(body[:len(body)-1], `,{"cachePoint":{"type":"default"}}]`...)
 	}
 	if p.has(chooses) {
-		choice, err := encodeJSON(p.choice)
+		choice, err := vendorhttp.EncodeRequest(p.choice)
 		if err != nil {
 			return nil, err
 		}
@@ -123,17 +123,9 @@ func encodeTools(schemas *toolschema.Dialect, tools []model.Tool) ([]byte, error
 		t := &tools[i]
 		schema, err := schemas.Map(t.Parameters)
 		if err != nil {
-			return nil, &model.Error{Class: model.InvalidRequest, Message: "the parameters of tool " + t.Name + " are not a JSON object", Err: err}
+			return nil, vendorhttp.InvalidRequest("the parameters of tool "+t.Name+" are not a JSON object", err)
 		}
 		list[i] = toolParam{specParam{Name: t.Name, Description: schema.Describe(t.Description), InputSchema: inputSchemaRef{schema.Schema}}}
 	}
-	return encodeJSON(list)
-}
-
-func encodeJSON(v any) ([]byte, error) {
-	encoded, err := rawjson.Marshal(v)
-	if err != nil {
-		return nil, &model.Error{Class: model.InvalidRequest, Message: "the request cannot be encoded", Err: err}
-	}
-	return encoded, nil
+	return vendorhttp.EncodeRequest(list)
 }

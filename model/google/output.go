@@ -6,6 +6,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -72,10 +73,10 @@ func (f *form) declareFunction(output *spec.OutputSchema) ([]byte, error) {
 	if f.wrapped {
 		var err error
 		if parameters, err = wrapSchema(parameters); err != nil {
-			return nil, &model.Error{Class: model.InvalidRequest, Message: "the output schema cannot be encoded", Err: err}
+			return nil, vendorhttp.InvalidRequest("the output schema cannot be encoded", err)
 		}
 	}
-	return rawjson.Marshal(&declarationParam{
+	return vendorhttp.EncodeRequest(&declarationParam{
 		Name:                 f.function,
 		Description:          "Gives the final answer (" + output.DisplayName() + ") and ends the work.",
 		ParametersJSONSchema: parameters,

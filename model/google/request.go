@@ -3,8 +3,8 @@ package google
 import (
 	"math"
 
-	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
 // body is a request on the wire, without its tools.
@@ -46,9 +46,9 @@ func (e *Executor) encodeRequest(req *model.Request, f form, thinking thinkingSu
 	if len(tools) > 0 {
 		b.ToolConfig = toolConfig(req.ToolChoice)
 	}
-	encoded, err := rawjson.Marshal(b)
+	encoded, err := vendorhttp.EncodeRequest(b)
 	if err != nil {
-		return nil, &model.Error{Class: model.InvalidRequest, Message: "the request cannot be encoded", Err: err}
+		return nil, err
 	}
 	return e.appendTools(encoded, tools, req, f)
 }

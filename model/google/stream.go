@@ -38,7 +38,7 @@ func streamPath(name string) (string, error) {
 	segments := strings.Split(name, "/")
 	for i, segment := range segments {
 		if segment == "" || segment == "." || segment == ".." {
-			return "", &model.Error{Class: model.InvalidRequest, Message: fmt.Sprintf("invalid model name %q", name)}
+			return "", vendorhttp.InvalidRequest(fmt.Sprintf("invalid model name %q", name), nil)
 		}
 		segments[i] = url.PathEscape(segment)
 	}

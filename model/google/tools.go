@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/toolschema"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
 // encodeTools returns the declarations of tools as a JSON array.
@@ -19,11 +19,7 @@ func encodeTools(tools []model.Tool) ([]byte, error) {
 		}
 		list[i] = d
 	}
-	encoded, err := rawjson.Marshal(list)
-	if err != nil {
-		return nil, &model.Error{Class: model.InvalidRequest, Message: "the tools cannot be encoded", Err: err}
-	}
-	return encoded, nil
+	return vendorhttp.EncodeRequest(list)
 }
 
 func declareTool(t *model.Tool) (*declarationParam, error) {
@@ -46,11 +42,7 @@ func declareTool(t *model.Tool) (*declarationParam, error) {
 }
 
 func badSchema(what, tool string, err error) error {
-	return &model.Error{
-		Class:   model.InvalidRequest,
-		Message: fmt.Sprintf("the %s of tool %s are not a JSON Schema in the form of an object", what, tool),
-		Err:     err,
-	}
+	return vendorhttp.InvalidRequest(fmt.Sprintf("the %s of tool %s are not a JSON Schema in the form of an object", what, tool), err)
 }
 
 // hasProperties reports whether a schema describes any arguments; the vendor requires that a

@@ -144,7 +144,7 @@ func encodeChat(req *model.Request, c concessions, to peer) ([]byte, error) {
 		}
 	}
 	temperature, topP := c.acceptedSampling(req)
-	return encodeBody(&chatRequest{
+	return vendorhttp.EncodeRequest(&chatRequest{
 		Model:               req.Model,
 		Messages:            w.messages,
 		StreamOptions:       chatStreamOptions{IncludeUsage: true},
@@ -294,7 +294,7 @@ func chatContent(parts []model.Part) ([]chatPart, error) {
 // filePart writes a file: a recording as audio, anything else unchanged.
 func filePart(b *model.Blob) (chatPart, error) {
 	if len(b.Data) == 0 {
-		return chatPart{}, invalidRequest("the chat completions API does not accept files by URL; use api: responses, or send the content", nil)
+		return chatPart{}, vendorhttp.InvalidRequest("the chat completions API does not accept files by URL; use api: responses, or send the content", nil)
 	}
 	if format := audioFormat(vendorhttp.MediaType(b)); format != "" {
 		return chatPart{Type: "input_audio", Audio: &chatAudio{Data: base64.StdEncoding.EncodeToString(b.Data), Format: format}}, nil

@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/catalog"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
@@ -159,9 +158,9 @@ func (e *Executor) encodeRequest(req *model.Request, c concessions) ([]byte, err
 	}
 	body = append(body[:len(body)-1], `,"stream":true`...)
 	if req.Output != nil && !c.noOutputForm {
-		form, err := rawjson.Marshal(e.dialect.describe(formOf(req.Output, c), req.Verbosity))
+		form, err := vendorhttp.EncodeRequest(e.dialect.describe(formOf(req.Output, c), req.Verbosity))
 		if err != nil {
-			return nil, invalidRequest("the output schema cannot be encoded", err)
+			return nil, err
 		}
 		body = append(append(append(body, `,"`...), e.dialect.output...), `":`...)
 		body = append(body, form...)
@@ -195,9 +194,9 @@ func (e *Executor) appendTools(body []byte, req *model.Request, c concessions) (
 	if choice.Mode == model.ToolsNamed {
 		value = e.dialect.named(choice.Name)
 	}
-	encoded, err := rawjson.Marshal(value)
+	encoded, err := vendorhttp.EncodeRequest(value)
 	if err != nil {
-		return nil, invalidRequest("the choice of a tool cannot be encoded", err)
+		return nil, err
 	}
 	return append(append(body, `,"tool_choice":`...), encoded...), nil
 }

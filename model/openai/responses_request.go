@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
@@ -142,16 +141,7 @@ func encodeResponses(req *model.Request, c concessions, to peer, summary string)
 	if reasoning != (responsesReasoning{}) {
 		body.Reasoning = &reasoning
 	}
-	return encodeBody(body)
-}
-
-// encodeBody encodes the part of a body that is a struct.
-func encodeBody(body any) ([]byte, error) {
-	encoded, err := rawjson.Marshal(body)
-	if err != nil {
-		return nil, invalidRequest("the request cannot be encoded", err)
-	}
-	return encoded, nil
+	return vendorhttp.EncodeRequest(body)
 }
 
 // inputWriter writes a conversation as input items. One of our messages may become several: the API

@@ -44,7 +44,7 @@ func (s *responsesStream) translate(ev *vendorhttp.ServerEvent, out *vendorhttp.
 			return false, r.modelError()
 		}
 		if bytes.Contains(ev.Data, []byte(`"choices":`)) {
-			return false, invalidRequest("the server answers as Chat Completions does; set api: chat_completions", nil)
+			return false, vendorhttp.InvalidRequest("the server answers as Chat Completions does; set api: chat_completions", nil)
 		}
 		out.Unknown = true
 	default:

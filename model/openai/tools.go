@@ -3,13 +3,12 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
-	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
 // encodeTools returns a set of tools as a JSON array.
@@ -19,16 +18,12 @@ func (d *dialect) encodeTools(tools []model.Tool) ([]byte, error) {
 		t := &tools[i]
 		mapped, err := d.schemas.Map(t.Parameters)
 		if err != nil {
-			return nil, invalidRequest(fmt.Sprintf("the parameters of tool %s are not a JSON object", t.Name), err)
+			return nil, vendorhttp.InvalidRequest("the parameters of tool "+t.Name+" are not a JSON object", err)
 		}
 		description := describeTool(t, mapped.Note)
 		list[i] = d.declare(declaration{Name: t.Name, Description: description, Parameters: mapped.Schema})
 	}
-	encoded, err := rawjson.Marshal(list)
-	if err != nil {
-		return nil, invalidRequest("the tools cannot be encoded", err)
-	}
-	return encoded, nil
+	return vendorhttp.EncodeRequest(list)
 }
 
 // encodeShortTools is encodeTools with descriptions that all models accept: "Expected a string
@@ -83,9 +78,4 @@ func cutText(text string, limit int) string {
 	default:
 		return clip.Head(text, limit-len("…")) + "…"
 	}
-}
-
-// invalidRequest returns the error for a request that cannot be sent.
-func invalidRequest(what string, err error) error {
-	return &model.Error{Class: model.InvalidRequest, Message: what, Err: err}
 }

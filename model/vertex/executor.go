@@ -103,7 +103,7 @@ func (c *Config) path(publisher, name, method string) (string, error) {
 	}
 	for i, segment := range segments {
 		if strings.Trim(segment, ".") == "" {
-			return "", &model.Error{Class: model.InvalidRequest, Message: fmt.Sprintf("invalid model name %q", name)}
+			return "", vendorhttp.InvalidRequest(fmt.Sprintf("invalid model name %q", name), nil)
 		}
 		segments[i] = url.PathEscape(segment)
 	}

@@ -54,7 +54,7 @@ func (t *attempt) sendRequest(x Exchange) error {
 		body = t.editor.editBody(encoded)
 		req, err := t.api.newRequest(t.ctx, http.MethodPost, path, body)
 		if err != nil {
-			return t.api.failures.Named(&model.Error{Class: model.InvalidRequest, Message: "the request cannot be made", Err: err})
+			return t.api.failures.Named(InvalidRequest("the request cannot be made", err))
 		}
 		if t.response, err = t.api.send(req); err == nil { //nolint:bodyclose // close does
 			t.reportExchange(req, body, nil)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/internal/redact"
 	"github.com/agentruntime/agentruntime/model"
 )
@@ -56,6 +57,20 @@ func (f *Failures) wrapError(ctx context.Context, err error, class model.ErrorCl
 	}
 	err = redact.WithoutURL(err) // it says nothing new, and may have been the answer's
 	return f.Named(&model.Error{Class: class, Message: what + err.Error(), Err: err})
+}
+
+// InvalidRequest returns the error for a request that cannot be sent. err is the cause, or nil.
+func InvalidRequest(what string, err error) error {
+	return &model.Error{Class: model.InvalidRequest, Message: what, Err: err}
+}
+
+// EncodeRequest returns a request, or a part of one, as JSON.
+func EncodeRequest(v any) ([]byte, error) {
+	encoded, err := rawjson.Marshal(v)
+	if err != nil {
+		return nil, InvalidRequest("the request cannot be encoded", err)
+	}
+	return encoded, nil
 }
 
 // Malformed returns the error for an invalid stream. err is the cause, or nil.
