@@ -6,7 +6,8 @@ import (
 	"net/http"
 	"net/textproto"
 	"slices"
-	"strings"
+
+	"golang.org/x/net/http/httpguts"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/tools"
@@ -53,14 +54,14 @@ func parseHeaders(values map[string]string) ([]header, diag.List) {
 }
 
 func parseHeader(name, value string) (header, error) {
-	if !validHeaderName(name) {
+	if !httpguts.ValidHeaderFieldName(name) {
 		return header{}, errors.New("invalid header name")
 	}
 	h := header{name: textproto.CanonicalMIMEHeaderKey(name), configured: name}
 	if ownHeaders[h.name] {
 		return header{}, errors.New("the runtime sends this header itself")
 	}
-	if hasControl(value) {
+	if !httpguts.ValidHeaderFieldValue(value) {
 		return header{}, errors.New("the value has a line break or another control character")
 	}
 	var err error
@@ -81,23 +82,6 @@ func checkContentType(value template) error {
 		return errors.New("invalid content type")
 	}
 	return nil
-}
-
-func validHeaderName(name string) bool {
-	const symbols = "!#$%&'*+-.^_`|~"
-	return name != "" && strings.IndexFunc(name, func(r rune) bool {
-		alphanumeric := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
-		return !alphanumeric && !strings.ContainsRune(symbols, r)
-	}) < 0
-}
-
-func hasControl(value string) bool {
-	for i := range len(value) {
-		if c := value[i]; c < ' ' && c != '\t' || c == 0x7f {
-			return true
-		}
-	}
-	return false
 }
 
 // findHeader returns the literal value of a header, "" when it is not configured or
@@ -130,7 +114,7 @@ func setHeaders(to http.Header, headers []header, args tools.Arguments) error {
 
 // escapeValue refuses what would end the header: nothing can stand for it there.
 func (h *header) escapeValue(dst []byte, name, value string) ([]byte, error) {
-	if hasControl(value) {
+	if !httpguts.ValidHeaderFieldValue(value) {
 		return nil, inputErrorf("argument %s goes into header %s, it must not contain line breaks or other control characters", name, h.name)
 	}
 	return append(dst, value...), nil

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/net/http/httpguts"
+
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/connection"
 	"github.com/agentruntime/agentruntime/internal/redact"
@@ -220,7 +222,7 @@ func (p *program) setOwnHeaders(req *http.Request, call *tools.Call) {
 	}
 	setDefault(userAgent, "agentruntime")
 	setDefault(contentType, p.typ)
-	if p.effect != tools.Read && !hasControl(call.IdempotencyKey) {
+	if p.effect != tools.Read && httpguts.ValidHeaderFieldValue(call.IdempotencyKey) {
 		setDefault(idempotencyKey, call.IdempotencyKey)
 	}
 	if p.effect == tools.Once {

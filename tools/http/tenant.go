@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/net/http/httpguts"
+
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/netguard"
 	"github.com/agentruntime/agentruntime/tools"
@@ -175,7 +177,7 @@ func bindHeaders(headers []header, read readVariable) ([]header, error) {
 	for i := range bound {
 		var err error
 		bound[i].value, err = bound[i].value.bindParts(read, func(name, value string) (string, error) {
-			if hasControl(value) {
+			if !httpguts.ValidHeaderFieldValue(value) {
 				return "", tenantProblem(name, "goes into a header: it must not have line breaks or other control characters")
 			}
 			return value, nil

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/net/http/httpguts"
+
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/check"
 	"github.com/agentruntime/agentruntime/internal/hostlist"
@@ -52,11 +54,10 @@ func CheckURL(path, raw string) diag.List {
 	case u.Fragment != "":
 		return fault("must not have a fragment")
 	}
-	for _, end := range requestPaths {
-		if path == "base_url" && strings.HasSuffix(strings.TrimRight(u.Path, "/"), end) {
-			end = strings.TrimPrefix(end, keptPath(end))
-			list := fault("ends in " + end + ", the path of requests, which are sent below it")
-			list[0] = list[0].WithHint("leave out %s", end)
+	for _, p := range requestPaths {
+		if path == "base_url" && strings.HasSuffix(strings.TrimRight(u.Path, "/"), p.end) {
+			list := fault("ends in " + p.below + ", the path of requests, which are sent below it")
+			list[0] = list[0].WithHint("leave out %s", p.below)
 			return list
 		}
 	}
@@ -75,24 +76,18 @@ func schemeOf(host string) string {
 	return "https://"
 }
 
-// keptPath returns the part of a request path that belongs to base_url: OpenAI's has /v1.
-func keptPath(end string) string {
-	if end == "/v1/responses" {
-		return "/v1"
-	}
-	return ""
+// requestPaths are the ends of the paths that requests are sent to, with their part below base_url.
+// API addresses are often given with them.
+var requestPaths = []struct{ end, below string }{
+	{"/chat/completions", "/chat/completions"}, {"/v1/responses", "/responses"}, {"/v1/messages", "/v1/messages"},
 }
-
-// requestPaths are the ends of the paths that requests are sent to. API addresses are often given
-// with them.
-var requestPaths = []string{"/chat/completions", "/v1/responses", "/v1/messages"}
 
 // CheckSecret checks the setting at path, a secret header value. The findings call it name.
 func CheckSecret(path, name, value string) diag.List {
 	switch {
 	case value == redact.Placeholder:
 		return diag.List{diag.New(diag.InvalidValue, path, "%s is the placeholder for a hidden value", name)}
-	case !validHeaderValue(value):
+	case !httpguts.ValidHeaderFieldValue(value):
 		return diag.List{diag.New(diag.InvalidValue, path, "%s contains a line break or another control character", name)}
 	}
 	return nil
@@ -113,7 +108,7 @@ func checkHeaders(headers map[string]string, key reservedHeader) diag.List {
 
 func checkHeader(name, value string, key reservedHeader) diag.List {
 	path := diag.Key("headers", name)
-	if !validHeaderName(name) {
+	if !httpguts.ValidHeaderFieldName(name) {
 		return diag.List{diag.New(diag.InvalidValue, path, "invalid header name %q", name)}
 	}
 	switch canonical := http.CanonicalHeaderKey(name); {
@@ -130,28 +125,4 @@ func checkHeader(name, value string, key reservedHeader) diag.List {
 var ownHeaders = []string{
 	"Accept", "Accept-Encoding", "Connection", "Content-Encoding", "Content-Length",
 	"Content-Type", "Host", "Transfer-Encoding",
-}
-
-// validHeaderName reports whether name is a token of RFC 9110.
-func validHeaderName(name string) bool {
-	if name == "" {
-		return false
-	}
-	for i := range len(name) {
-		c := name[i]
-		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
-		if !letter && !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) {
-			return false
-		}
-	}
-	return true
-}
-
-func validHeaderValue(value string) bool {
-	for i := range len(value) {
-		if c := value[i]; c < ' ' && c != '\t' || c == 0x7f {
-			return false
-		}
-	}
-	return true
 }
