@@ -50,11 +50,7 @@ func Kind() model.ProviderKind {
 // New returns an executor. It makes no requests; a configuration without a key is valid until the
 // server requires one.
 func New(settings model.Settings, c *Config) (*Executor, error) {
-	return newExecutor(settings, c, vendorhttp.SharedTransport())
-}
-
-func newExecutor(settings model.Settings, c *Config, transport http.RoundTripper) (*Executor, error) {
-	return NewAt(settings, c, Endpoint{}, transport)
+	return NewAt(settings, c, Endpoint{}, vendorhttp.SharedTransport())
 }
 
 // Endpoint is a cloud endpoint that serves the models.

@@ -3,7 +3,6 @@ package anthropic
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
@@ -37,22 +36,13 @@ func newReport(req *model.Request) (*report, error) {
 	if err != nil {
 		return nil, vendorhttp.InvalidRequest("the output schema is not a JSON object", err)
 	}
-	r := &report{name: unusedName(req.Tools), wrapped: wrapped}
+	r := &report{name: vendorhttp.UnusedName(reportName, req.Tools), wrapped: wrapped}
 	description := "Gives the final answer. Call it once, by itself, when the answer is complete."
 	if req.Output.Name != "" {
 		description += fmt.Sprintf(" The form of the answer is called %s.", req.Output.Name)
 	}
 	r.declaration, err = vendorhttp.EncodeRequest([]declaration{{Name: r.name, Description: description, InputSchema: schema}})
 	return r, err
-}
-
-// unusedName returns a name for the report that no tool uses.
-func unusedName(tools []model.Tool) string {
-	name := reportName
-	for n := 2; slices.ContainsFunc(tools, func(t model.Tool) bool { return t.Name == name }); n++ {
-		name = fmt.Sprintf("%s_%d", reportName, n)
-	}
-	return name
 }
 
 // modelInstruction tells the model to use the report if it is not forced to.

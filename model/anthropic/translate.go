@@ -11,21 +11,17 @@ import (
 // is complete; then the last of the events is an EventFinish.
 func (a *answer) Translate(ev *vendorhttp.ServerEvent, out *vendorhttp.Batch) (done bool, err error) {
 	a.out = out
-	if ev.IsEnd() {
-		done, err = a.finishAnswer() // the other vendors' end mark
-	} else {
-		done, err = a.translateEvent(ev)
-	}
+	done, err = a.translateEvent(ev)
 	out.Usage = a.usageSoFar()
 	return done, err
 }
 
-// End ends an answer that has a finish reason but no final event.
-func (a *answer) End(out *vendorhttp.Batch) (done bool, err error) {
-	if a.reason == "" {
+// End ends an answer without a final event that has a finish reason, or the other vendors' end mark.
+func (a *answer) End(marked bool, out *vendorhttp.Batch) (done bool, err error) {
+	if a.reason == "" && !marked {
 		return false, nil
 	}
-	a.out = out
+	a.out, out.Usage = out, a.usageSoFar()
 	return a.finishAnswer()
 }
 

@@ -85,3 +85,8 @@ func refusalResponse(r *http.Request, why string) *http.Response {
 	res.Header.Set("Content-Type", "application/json")
 	return res
 }
+
+// newExecutor returns an executor with a transport.
+func newExecutor(settings model.Settings, c *Config, transport http.RoundTripper) (*Executor, error) {
+	return NewAt(settings, c, Endpoint{}, transport)
+}

@@ -156,7 +156,7 @@ func onlyObject(data []byte) (name string, inner json.RawMessage) {
 }
 
 // End ends an answer that is missing its usage.
-func (a *answer) End(out *vendorhttp.Batch) (done bool, err error) {
+func (a *answer) End(_ bool, out *vendorhttp.Batch) (done bool, err error) {
 	if a.reason == "" {
 		return false, nil
 	}

@@ -47,11 +47,7 @@ func Kind() model.ProviderKind {
 // New returns an executor. It makes no requests; a configuration without a key is valid until the
 // server requires one.
 func New(settings model.Settings, c *Config) (*Executor, error) {
-	return newExecutor(settings, c, vendorhttp.SharedTransport())
-}
-
-func newExecutor(settings model.Settings, c *Config, transport http.RoundTripper) (*Executor, error) {
-	return NewAt(settings, c, vendorhttp.Endpoint{}, transport)
+	return NewAt(settings, c, vendorhttp.Endpoint{}, vendorhttp.SharedTransport())
 }
 
 // NewAt is New for models at a cloud endpoint. Empty fields of the endpoint default to the vendor's

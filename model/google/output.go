@@ -2,7 +2,6 @@ package google
 
 import (
 	"encoding/json"
-	"strconv"
 
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/model"
@@ -40,21 +39,8 @@ func formOf(req *model.Request) form {
 	case model.ToolsRequired, model.ToolsNamed:
 		return form{} // the request forces a call, not the answer
 	default:
-		return form{function: freeName(req.Tools), wrapped: !isObjectSchema(req.Output.Schema)}
+		return form{function: vendorhttp.UnusedName(outputFunction, req.Tools), wrapped: !isObjectSchema(req.Output.Schema)}
 	}
-}
-
-// freeName returns a name for the function that no tool uses.
-func freeName(tools []model.Tool) string {
-	taken := make(map[string]bool, len(tools))
-	for i := range tools {
-		taken[tools[i].Name] = true
-	}
-	name := outputFunction
-	for n := 2; taken[name]; n++ {
-		name = outputFunction + "_" + strconv.Itoa(n)
-	}
-	return name
 }
 
 // modelInstruction tells the model about the function.

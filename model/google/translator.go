@@ -140,11 +140,6 @@ const blocked = finishSafety
 // answer is complete only when the stream ends.
 func (t *translator) Translate(ev *vendorhttp.ServerEvent, out *vendorhttp.Batch) (done bool, err error) {
 	t.out = out
-	if ev.IsEnd() { // the other vendors' end mark
-		t.reason = cmp.Or(t.reason, finishStop)
-		err = t.finishAnswer()
-		return err == nil, err
-	}
 	err = t.translateChunk(ev.Data)
 	if ev.Last && t.answers {
 		t.reason = cmp.Or(t.reason, finishStop)
@@ -153,8 +148,11 @@ func (t *translator) Translate(ev *vendorhttp.ServerEvent, out *vendorhttp.Batch
 	return false, err
 }
 
-// End ends an answer that has a finish reason.
-func (t *translator) End(out *vendorhttp.Batch) (done bool, err error) {
+// End ends an answer that has a finish reason, or the other vendors' end mark.
+func (t *translator) End(marked bool, out *vendorhttp.Batch) (done bool, err error) {
+	if marked {
+		t.reason = cmp.Or(t.reason, finishStop)
+	}
 	if t.reason == "" {
 		return false, nil
 	}

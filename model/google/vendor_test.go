@@ -134,3 +134,8 @@ func parse(t testing.TB, data string) (v any) {
 	}
 	return v
 }
+
+// newExecutor returns an executor with a transport.
+func newExecutor(settings model.Settings, c *Config, transport http.RoundTripper) (*Executor, error) {
+	return NewAt(settings, c, vendorhttp.Endpoint{}, transport)
+}

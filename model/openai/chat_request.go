@@ -37,7 +37,7 @@ func chatDialect() dialect {
 				JSONSchema outputForm `json:"json_schema"`
 			}{"json_schema", form}
 		},
-		translate: func(req *model.Request, provider string) translator { return newChatStream(req, provider) },
+		translate: func(req *model.Request, provider string) vendorhttp.Translator { return newChatStream(req, provider) },
 	}
 }
 

@@ -44,7 +44,8 @@ func newChatStream(req *model.Request, provider string) *chatStream {
 	return s
 }
 
-func (s *chatStream) translate(ev *vendorhttp.ServerEvent, out *vendorhttp.Batch) (bool, error) {
+// Translate translates one event.
+func (s *chatStream) Translate(ev *vendorhttp.ServerEvent, out *vendorhttp.Batch) (bool, error) {
 	if string(ev.Name) == "error" {
 		return false, errorEvent(ev.Data)
 	}
@@ -237,9 +238,9 @@ func (p *chatPiece) isWholeAfter(k *call) bool {
 	return k.received.length != len(arguments) || !k.received.isBeginningOf(arguments)
 }
 
-// end completes the answer if its finish reason is known. An unfinished stream then loses only the
+// End completes the answer if its finish reason is known. An unfinished stream then loses only the
 // usage. Some servers give no reason, only the end mark.
-func (s *chatStream) end(marked bool, out *vendorhttp.Batch) (bool, error) {
+func (s *chatStream) End(marked bool, out *vendorhttp.Batch) (bool, error) {
 	reason, err := s.finishReason()
 	if reason == "" && marked {
 		reason = model.FinishStop

@@ -21,7 +21,7 @@ type dialect struct {
 	output   string
 	describe func(form outputForm, verbosity string) any
 	// translate returns a translator for a provider's response to a request.
-	translate func(req *model.Request, provider string) translator
+	translate func(req *model.Request, provider string) vendorhttp.Translator
 	// vendorIDs describes the call IDs that the vendor's own servers accept.
 	vendorIDs callIDs
 	// schemas describes the tool schemas that the server accepts.
@@ -46,15 +46,4 @@ type peer struct {
 	ids callIDs
 	// needsText is set if the content of an answer that only calls tools must be a text.
 	needsText bool
-}
-
-// translator handles the differences between the streams of the two APIs. It belongs to one
-// answer.
-type translator interface {
-	// translate translates one event into the batch. It returns true if the answer is complete;
-	// then the batch ends with an EventFinish.
-	translate(ev *vendorhttp.ServerEvent, out *vendorhttp.Batch) (done bool, err error)
-	// end is called when the stream ends before translate returned true; marked reports whether it
-	// ended with the end mark. It reports whether the answer is complete nevertheless.
-	end(marked bool, out *vendorhttp.Batch) (done bool, err error)
 }

@@ -65,11 +65,7 @@ func Kind() model.ProviderKind {
 // New returns an executor. It makes no request; a configuration without a key is valid until the
 // server requires one.
 func New(settings model.Settings, c *Config) (*Executor, error) {
-	return newExecutor(settings, c, vendorhttp.SharedTransport())
-}
-
-func newExecutor(settings model.Settings, c *Config, transport http.RoundTripper) (*Executor, error) {
-	return NewAt(settings, c, vendorhttp.Endpoint{}, transport)
+	return NewAt(settings, c, vendorhttp.Endpoint{}, vendorhttp.SharedTransport())
 }
 
 // NewAt is New for models at another vendor's endpoint. Empty fields of the endpoint default to the
@@ -201,12 +197,11 @@ func (e *Executor) appendTools(body []byte, req *model.Request, c concessions) (
 	return append(append(body, `,"tool_choice":`...), encoded...), nil
 }
 
-// exchange is one request and the translation of its answer.
+// exchange is one request.
 type exchange struct {
 	executor *Executor
 	request  *model.Request
 	granted  concessions
-	answer   translator
 }
 
 // Encode returns the request with the concessions so far.
@@ -227,23 +222,8 @@ func (x *exchange) Concede(refusal *model.Error) (more bool) {
 // Translator stores the concessions and returns the translator.
 func (x *exchange) Translator() vendorhttp.Translator {
 	x.executor.known.Remember(x.request.Model, x.granted.ofModel())
-	x.answer = x.executor.dialect.translate(x.request, x.executor.api.Provider())
-	return x
+	return x.executor.dialect.translate(x.request, x.executor.api.Provider())
 }
-
-// Translate translates an event, including the end mark.
-func (x *exchange) Translate(ev *vendorhttp.ServerEvent, out *vendorhttp.Batch) (done bool, err error) {
-	if !ev.IsEnd() {
-		return x.answer.translate(ev, out)
-	}
-	if done, err = x.answer.end(true, out); !done && err == nil {
-		err = vendorhttp.EndedEarly()
-	}
-	return done, err
-}
-
-// End ends an answer whose stream ended without the end mark.
-func (x *exchange) End(out *vendorhttp.Batch) (done bool, err error) { return x.answer.end(false, out) }
 
 // ToolDialect returns the tool schemas that all models accept.
 func (e *Executor) ToolDialect(string) model.ToolDialect { return e.dialect.schemas }

@@ -40,7 +40,7 @@ func responsesDialect(summary string) dialect {
 				Verbosity string `json:"verbosity,omitempty"`
 			}{format{"json_schema", form}, verbosity}
 		},
-		translate: func(req *model.Request, _ string) translator { return newResponsesStream(req) },
+		translate: func(req *model.Request, _ string) vendorhttp.Translator { return newResponsesStream(req) },
 	}
 }
 

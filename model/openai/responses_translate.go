@@ -7,7 +7,8 @@ import (
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
-func (s *responsesStream) translate(ev *vendorhttp.ServerEvent, out *vendorhttp.Batch) (bool, error) {
+// Translate translates one event.
+func (s *responsesStream) Translate(ev *vendorhttp.ServerEvent, out *vendorhttp.Batch) (bool, error) {
 	if err := nameEvent(ev); err != nil {
 		return false, err
 	}
@@ -53,8 +54,8 @@ func (s *responsesStream) translate(ev *vendorhttp.ServerEvent, out *vendorhttp.
 	return false, nil
 }
 
-// end completes an answer that ends with Chat Completions' end mark instead of its last event.
-func (s *responsesStream) end(marked bool, out *vendorhttp.Batch) (bool, error) {
+// End completes an answer that ends with Chat Completions' end mark instead of its last event.
+func (s *responsesStream) End(marked bool, out *vendorhttp.Batch) (bool, error) {
 	if !marked || !s.text.seen && len(s.calls.list) == 0 {
 		return false, nil
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 	"github.com/agentruntime/agentruntime/model/internal/vendortest"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -114,3 +115,8 @@ func offline(t testing.TB, c Config, answer vendortest.RoundTrip) *Executor {
 
 // hello is the shortest request.
 func hello() *model.Request { return vendortest.Hello(testModel) }
+
+// newExecutor returns an executor with a transport.
+func newExecutor(settings model.Settings, c *Config, transport http.RoundTripper) (*Executor, error) {
+	return NewAt(settings, c, vendorhttp.Endpoint{}, transport)
+}

@@ -165,12 +165,23 @@ func (t *attempt) translateEvent(translator Translator, in *eventReader, out *Ba
 			return false, refusal
 		}
 	}
-	done, err := t.translateWrapped(translator, &in.event, out)
+	done, err := t.translateMarked(translator, &in.event, out)
 	if out.Unknown && err == nil {
 		err = t.checkUnknown(&in.event)
 	}
 	if failure, ok := errors.AsType[*model.Error](err); ok && failure.Class == model.StreamInterrupted {
 		failure.Message += t.unknown // the end mark came early
+	}
+	return done, err
+}
+
+// translateMarked translates an event, which may be an end mark.
+func (t *attempt) translateMarked(translator Translator, ev *ServerEvent, out *Batch) (done bool, err error) {
+	if !ev.IsEnd() {
+		return t.translateWrapped(translator, ev, out)
+	}
+	if done, err = translator.End(true, out); !done && err == nil {
+		err = endedEarly()
 	}
 	return done, err
 }
@@ -219,7 +230,7 @@ func (t *attempt) endStream(translator Translator, in *eventReader, out *Batch) 
 	if err := t.caller.Err(); err != nil {
 		return false, err
 	}
-	if done, err := translator.End(out); done || err != nil {
+	if done, err := translator.End(false, out); done || err != nil {
 		return done, err
 	}
 	t.noteUnknown(in.stray)
@@ -233,7 +244,7 @@ func (t *attempt) endStream(translator Translator, in *eventReader, out *Batch) 
 	case in.values == 1 && !in.inArray:
 		failure = errNotAnAnswer()
 	default:
-		failure = EndedEarly()
+		failure = endedEarly()
 	}
 	failure.Message += t.unknown
 	return false, failure

@@ -23,9 +23,9 @@ type Translator interface {
 	// Translate translates one event into the batch. It returns true if the answer is complete;
 	// then the batch ends with an EventFinish.
 	Translate(ev *ServerEvent, out *Batch) (done bool, err error)
-	// End is called when the stream ends before Translate returned true. It reports whether the
-	// answer is complete nevertheless.
-	End(out *Batch) (done bool, err error)
+	// End is called when the stream ends before Translate returned true; marked reports whether it
+	// ended with an end mark. It reports whether the answer is complete nevertheless.
+	End(marked bool, out *Batch) (done bool, err error)
 }
 
 // Batch holds the events that one event of the vendor's stream translates to.

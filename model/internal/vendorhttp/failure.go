@@ -78,8 +78,8 @@ func Malformed(what string, err error) *model.Error {
 	return &model.Error{Class: model.Provider, Message: "the stream is malformed: " + what, Err: err}
 }
 
-// EndedEarly returns the error for a stream that ended before its answer.
-func EndedEarly() *model.Error {
+// endedEarly returns the error for a stream that ended before its answer.
+func endedEarly() *model.Error {
 	return &model.Error{Class: model.StreamInterrupted, Message: "the stream ended before the answer did"}
 }
 

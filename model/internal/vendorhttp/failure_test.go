@@ -37,7 +37,7 @@ func TestFailures(t *testing.T) {
 		{"a long stream", f.OfStream(alive, errStreamTooLarge), model.Provider},
 		{"canceled within", f.OfStream(gone, nil), model.Canceled},
 		{"malformed", f.Named(Malformed("key-secret", io.EOF)), model.Provider},
-		{"ended early", f.Named(EndedEarly()), model.StreamInterrupted},
+		{"ended early", f.Named(endedEarly()), model.StreamInterrupted},
 	} {
 		if tt.got.Class != tt.want || tt.got.Provider != "p" || strings.Contains(tt.got.Message, "secret") {
 			t.Errorf("%s gives %v, want the class %s", tt.name, tt.got, tt.want)

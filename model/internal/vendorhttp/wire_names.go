@@ -95,3 +95,12 @@ func (n *wireNames) restore(yield func(model.Event, error) bool) func(model.Even
 		return yield(ev, err)
 	}
 }
+
+// UnusedName returns a name that no tool has: the given one, or else the first numbered one.
+func UnusedName(name string, tools []model.Tool) string {
+	unused := name
+	for n := 2; slices.ContainsFunc(tools, func(t model.Tool) bool { return t.Name == unused }); n++ {
+		unused = name + "_" + strconv.Itoa(n)
+	}
+	return unused
+}

@@ -14,7 +14,7 @@ func (c *countingTranslator) Translate(_ *ServerEvent, out *Batch) (bool, error)
 	return false, nil
 }
 
-func (c *countingTranslator) End(*Batch) (bool, error) { return false, nil }
+func (c *countingTranslator) End(bool, *Batch) (bool, error) { return false, nil }
 
 // TestWrappersAreBounded translates events in more and more wrappers.
 func TestWrappersAreBounded(t *testing.T) {
