@@ -11,7 +11,6 @@ import (
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/panics"
-	"github.com/agentruntime/agentruntime/internal/zaplog"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/registry"
@@ -27,7 +26,7 @@ func (b *AgentRuntimeBuilder) WithConfig(f *config.File) *AgentRuntimeBuilder {
 		return b.addInvalid("", "the configuration is nil")
 	}
 	for _, e := range f.Providers {
-		exec, err := createComponent(e, model.Settings{ID: e.ID, Logger: zaplog.New(b.logger.Named("provider." + e.ID))})
+		exec, err := createComponent(e, model.Settings{ID: e.ID, Logger: b.componentLogger("provider", e.ID)})
 		if err != nil {
 			exec = model.Unavailable{Err: err}
 		}
@@ -37,7 +36,7 @@ func (b *AgentRuntimeBuilder) WithConfig(f *config.File) *AgentRuntimeBuilder {
 		b.WithProvider(e.ID, exec)
 	}
 	for _, e := range f.Tools {
-		tool, err := createComponent(e, tools.Settings{ID: e.ID, Dir: e.Dir, Logger: zaplog.New(b.logger.Named("tool." + e.ID))})
+		tool, err := createComponent(e, tools.Settings{ID: e.ID, Dir: e.Dir, Logger: b.componentLogger("tool", e.ID)})
 		if err != nil {
 			tool = unavailableTool{err, parametersOf(e.Config)}
 		}
@@ -47,7 +46,7 @@ func (b *AgentRuntimeBuilder) WithConfig(f *config.File) *AgentRuntimeBuilder {
 		b.WithTool(e.ID, tool)
 	}
 	for _, e := range f.Plugins {
-		plugin, err := createComponent(e, plugins.Settings{ID: e.ID, Logger: zaplog.New(b.logger.Named("plugin." + e.ID))})
+		plugin, err := createComponent(e, plugins.Settings{ID: e.ID, Logger: b.componentLogger("plugin", e.ID)})
 		if err != nil {
 			plugin = unavailablePlugin{}
 		}
@@ -57,7 +56,7 @@ func (b *AgentRuntimeBuilder) WithConfig(f *config.File) *AgentRuntimeBuilder {
 		b.WithPlugin(e.ID, plugin)
 	}
 	for _, e := range f.AgentProviders {
-		provider, err := createComponent(e, backend.AgentProviderSettings{ID: e.ID, Dir: e.Dir, Logger: zaplog.New(b.logger.Named("agent_provider." + e.ID))})
+		provider, err := createComponent(e, backend.AgentProviderSettings{ID: e.ID, Dir: e.Dir, Logger: b.componentLogger("agent_provider", e.ID)})
 		if err != nil {
 			provider = unavailableProvider{err}
 		}

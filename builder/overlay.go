@@ -6,7 +6,6 @@ import (
 
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/diag"
-	"github.com/agentruntime/agentruntime/internal/zaplog"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/spec/workflow"
@@ -89,7 +88,7 @@ func (b *AgentRuntimeBuilder) putTool(e config.Entry[tools.Kind], brought bool) 
 		b.addError(diag.New(diag.WidenedAccess, path, "the overlay of a tenant cannot replace a tool of the configuration").WithHint("give it another id"))
 		return
 	}
-	settings := tools.Settings{ID: e.ID, Dir: e.Dir, Logger: zaplog.New(b.logger.Named("tool." + e.ID)), PublicOnly: brought}
+	settings := tools.Settings{ID: e.ID, Dir: e.Dir, Logger: b.componentLogger("tool", e.ID), PublicOnly: brought}
 	if brought && b.set.Tenants.HasOverlays() {
 		settings.AllowPrivate = b.set.Tenants.May.AllowPrivate
 	}

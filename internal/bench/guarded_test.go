@@ -2,15 +2,16 @@ package bench
 
 import (
 	"encoding/json"
+	"log/slog"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/builder"
-	"github.com/agentruntime/agentruntime/internal/zaplog"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/plugins/log"
 	"github.com/agentruntime/agentruntime/plugins/permission"
 	"github.com/agentruntime/agentruntime/spec"
 	"go.uber.org/zap"
+	"go.uber.org/zap/exp/zapslog"
 	"go.uber.org/zap/zapcore"
 )
 
@@ -24,7 +25,7 @@ func (discard) Sync() error                 { return nil }
 func guarded(tb testing.TB) option {
 	tb.Helper()
 	encoder := zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig())
-	logs, err := log.New(plugins.Settings{Logger: zaplog.New(zap.New(zapcore.NewCore(encoder, discard{}, zap.InfoLevel)))}, &log.Config{})
+	logs, err := log.New(plugins.Settings{Logger: slog.New(zapslog.NewHandler(zapcore.NewCore(encoder, discard{}, zap.InfoLevel)))}, &log.Config{})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -3,11 +3,11 @@ package log_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/builder"
-	"github.com/agentruntime/agentruntime/internal/zaplog"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/scripted"
 	"github.com/agentruntime/agentruntime/plugins"
@@ -17,6 +17,7 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/zap"
+	"go.uber.org/zap/exp/zapslog"
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 )
@@ -29,7 +30,7 @@ type secretIn struct {
 func runLogged(t *testing.T, level string, enabled zapcore.Level) *observer.ObservedLogs {
 	t.Helper()
 	core, logs := observer.New(enabled)
-	plugin, err := log.New(plugins.Settings{ID: "audit", Logger: zaplog.New(zap.New(core))}, &log.Config{Level: level})
+	plugin, err := log.New(plugins.Settings{ID: "audit", Logger: slog.New(zapslog.NewHandler(core))}, &log.Config{Level: level})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,12 +19,12 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/diag"
-	"github.com/agentruntime/agentruntime/internal/zaplog"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
 	"github.com/agentruntime/agentruntime/tools/toolset"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.uber.org/zap/exp/zapslog"
 	"go.uber.org/zap/zaptest"
 )
 
@@ -278,7 +278,7 @@ func notes(c *config) []string {
 // start makes the server of a configuration, which is closed when the test ends.
 func start(t *testing.T, c config) *server {
 	t.Helper()
-	return startWith(t, c, zaplog.New(zaptest.NewLogger(t)))
+	return startWith(t, c, slog.New(zapslog.NewHandler(zaptest.NewLogger(t).Core())))
 }
 
 func startWith(t *testing.T, c config, logger *slog.Logger) *server {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -16,10 +17,10 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/rawjson"
-	"github.com/agentruntime/agentruntime/internal/zaplog"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/tools"
 	"go.uber.org/zap"
+	"go.uber.org/zap/exp/zapslog"
 	"go.uber.org/zap/zaptest/observer"
 	"golang.org/x/sync/errgroup"
 )
@@ -131,7 +132,7 @@ func serveRaw(t *testing.T, raw *rawServer) (*server, *observer.ObservedLogs) {
 	return startWith(t, config{
 		URL: listener.URL, Catalog: filepath.Join(t.TempDir(), "c.json"), ConnectTimeout: duration(20 * time.Second), Timeout: duration(20 * time.Second),
 		Features: []string{"resources", "prompts", "elicitation", "sampling"},
-	}, zaplog.New(zap.New(core))), logs
+	}, slog.New(zapslog.NewHandler(core))), logs
 }
 
 // replaceValue replaces value number n of a JSON text, counted depth first. It leaves n negative

@@ -3,14 +3,15 @@ package mcp
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"strings"
 	"testing"
 
-	"github.com/agentruntime/agentruntime/internal/zaplog"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/tools"
 	"go.uber.org/zap"
+	"go.uber.org/zap/exp/zapslog"
 	"go.uber.org/zap/zaptest/observer"
 )
 
@@ -79,7 +80,7 @@ func TestChangedToolsAreWarnedOfOrAccepted(t *testing.T) {
 	t.Parallel()
 	for policy, want := range map[string]int{"": 1, changesWarned: 1, changesAccepted: 0} {
 		core, logs := observer.New(zap.InfoLevel)
-		s := startWith(t, changedServer(t, policy), zaplog.New(zap.New(core)))
+		s := startWith(t, changedServer(t, policy), slog.New(zapslog.NewHandler(core)))
 		if err := s.Refresh(t.Context()); err != nil {
 			t.Fatal(err)
 		}

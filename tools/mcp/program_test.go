@@ -5,6 +5,7 @@ package mcp
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"slices"
 	"strconv"
@@ -14,11 +15,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentruntime/agentruntime/internal/zaplog"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/tools"
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/zap"
+	"go.uber.org/zap/exp/zapslog"
 	"go.uber.org/zap/zaptest/observer"
 )
 
@@ -153,7 +154,7 @@ func TestErrorOutputReachesOnlyTheLog(t *testing.T) {
 			c.Env["KEY"] = "s3cr3t-value"
 			c.ConnectTimeout = duration(3 * time.Second)
 			core, logs := observer.New(zap.InfoLevel)
-			s := startWith(t, c, zaplog.New(zap.New(core).Named("tool.fake")))
+			s := startWith(t, c, slog.New(zapslog.NewHandler(core, zapslog.WithName("tool.fake"))))
 			s.setCatalog(&catalog{Tools: []toolInfo{{Name: "x", InputSchema: object}}})
 			paused := false
 			for range 4 {
@@ -186,7 +187,7 @@ func TestTextOnTheStandardOutputKeepsTheSession(t *testing.T) {
 	c := local(t, "talkative")
 	c.Env["KEY"] = "s3cr3t-value"
 	core, logs := observer.New(zap.InfoLevel)
-	s := startWith(t, c, zaplog.New(zap.New(core)))
+	s := startWith(t, c, slog.New(zapslog.NewHandler(core)))
 	if err := s.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}

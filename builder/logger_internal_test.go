@@ -1,4 +1,4 @@
-package zaplog_test
+package builder
 
 import (
 	"bytes"
@@ -9,7 +9,6 @@ import (
 	"testing/slogtest"
 	"time"
 
-	"github.com/agentruntime/agentruntime/internal/zaplog"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
@@ -29,7 +28,7 @@ func TestTheHandlerFollowsItsContract(t *testing.T) {
 			TimeKey: slog.TimeKey, LevelKey: slog.LevelKey, MessageKey: slog.MessageKey,
 			EncodeTime: zapcore.RFC3339TimeEncoder, EncodeLevel: zapcore.CapitalLevelEncoder,
 		})
-		return zaplog.New(zap.New(zapcore.NewCore(encoder, zapcore.AddSync(out), zapcore.DebugLevel))).Handler()
+		return newSlog(zap.New(zapcore.NewCore(encoder, zapcore.AddSync(out), zapcore.DebugLevel))).Handler()
 	}, func(t *testing.T) map[string]any {
 		var record map[string]any
 		if err := json.Unmarshal(out.Bytes(), &record); err != nil {
@@ -43,7 +42,7 @@ func TestValuesAreWrittenAsZapWritesThem(t *testing.T) {
 	t.Parallel()
 	core, logs := observer.New(zap.InfoLevel)
 	now := time.Unix(1, 0)
-	zaplog.New(zap.New(core).Named("tool.x")).Warn("broken", "error", errors.New("no route"), "took", time.Second, "n", 3,
+	newSlog(zap.New(core).Named("tool.x")).Warn("broken", "error", errors.New("no route"), "took", time.Second, "n", 3,
 		"u", uint64(4), "f", 1.5, "ok", true, "at", now, "level", zap.InfoLevel)
 	entry := logs.All()[0]
 	if entry.LoggerName != "tool.x" || entry.Level != zap.WarnLevel {
@@ -65,7 +64,7 @@ func TestLevelsAreTheNextLowerOnes(t *testing.T) {
 		slog.LevelWarn: zap.WarnLevel, slog.LevelError - 1: zap.WarnLevel, slog.LevelError: zap.ErrorLevel, slog.LevelError + 4: zap.ErrorLevel,
 	} {
 		core, logs := observer.New(want)
-		logger := zaplog.New(zap.New(core))
+		logger := newSlog(zap.New(core))
 		if !logger.Enabled(t.Context(), level) {
 			t.Errorf("%s is off where %s is on", level, want)
 		}
@@ -74,7 +73,7 @@ func TestLevelsAreTheNextLowerOnes(t *testing.T) {
 			t.Errorf("%s gives %v, want one entry at %s", level, all, want)
 		}
 		core, _ = observer.New(want + 1)
-		if zaplog.New(zap.New(core)).Enabled(t.Context(), level) {
+		if newSlog(zap.New(core)).Enabled(t.Context(), level) {
 			t.Errorf("%s is on where %s is off", level, want)
 		}
 	}
