@@ -152,28 +152,15 @@ func (a *Agent) Model() string {
 }
 
 // Rounds returns the agent's round limit; 0 means unlimited.
-func (a *Agent) Rounds() int {
-	if a.MaxRounds == nil {
-		return DefaultMaxRounds
-	}
-	return *a.MaxRounds
-}
+func (a *Agent) Rounds() int { return orDefault(a.MaxRounds, DefaultMaxRounds) }
 
 // ContinuationRetries returns how often a cut-off answer is continued.
 func (a *Agent) ContinuationRetries() int {
-	if a.MaxContinuationRetries == nil {
-		return defaultMaxContinuationRetries
-	}
-	return *a.MaxContinuationRetries
+	return orDefault(a.MaxContinuationRetries, defaultMaxContinuationRetries)
 }
 
 // HandoffLimit returns the agent's limit of handoffs per turn.
-func (a *Agent) HandoffLimit() int {
-	if a.MaxHandoffs == nil {
-		return defaultMaxHandoffs
-	}
-	return *a.MaxHandoffs
-}
+func (a *Agent) HandoffLimit() int { return orDefault(a.MaxHandoffs, defaultMaxHandoffs) }
 
 // DisplayDescription returns the text that describes the agent to other agents and
 // to peers: its description, or its ID if it has none. It never shows the prompt.
@@ -188,42 +175,6 @@ func (a *Agent) CheckDescription(path string) diag.List {
 		WithHint("describe the agent's purpose in description").ForAgent(a.ID)}
 }
 
-// Clone returns a copy of a that shares nothing with it but the bytes of
-// sections and options, which are never modified.
-func (a *Agent) Clone() *Agent {
-	c := *a
-	c.MaxRounds = copyPointer(a.MaxRounds)
-	c.MaxContinuationRetries = copyPointer(a.MaxContinuationRetries)
-	c.ReasoningEffort = copyPointer(a.ReasoningEffort)
-	c.ModelOptions = a.cloneOptions()
-	c.ContextPolicy = a.ContextPolicy.clone()
-	c.Budgets = a.Budgets.clone()
-	c.LoopDetection = a.LoopDetection.clone()
-	c.ToolBudgets = maps.Clone(a.ToolBudgets)
-	c.OutputSchema = copyPointer(a.OutputSchema)
-	c.Handoffs = slices.Clone(a.Handoffs)
-	c.MaxHandoffs = copyPointer(a.MaxHandoffs)
-	c.A2A = a.A2A.clone()
-	c.Endpoint = a.Endpoint.clone()
-	c.StopConditions = slices.Clone(a.StopConditions)
-	for i := range c.StopConditions {
-		c.StopConditions[i].Timeout = copyPointer(c.StopConditions[i].Timeout)
-	}
-	c.PluginIDs = slices.Clone(a.PluginIDs)
-	c.ActiveHookFilter = slices.Clone(a.ActiveHookFilter)
-	c.AllowedTools = slices.Clone(a.AllowedTools)
-	c.AllowedToolPatterns = slices.Clone(a.AllowedToolPatterns)
-	c.ExcludedTools = slices.Clone(a.ExcludedTools)
-	c.ExcludedToolPatterns = slices.Clone(a.ExcludedToolPatterns)
-	c.Delegates = slices.Clone(a.Delegates)
-	c.SessionStart = slices.Clone(a.SessionStart)
-	for i := range c.SessionStart {
-		c.SessionStart[i] = a.SessionStart[i].clone()
-	}
-	c.Sections = maps.Clone(a.Sections)
-	return &c
-}
-
 // Validate checks the record by itself. Paths are relative to the agent.
 func (a *Agent) Validate() diag.List {
 	var list diag.List
@@ -233,69 +184,28 @@ func (a *Agent) Validate() diag.List {
 	}
 	list = append(list, check.NotNegative("max_rounds", a.MaxRounds)...)
 	list = append(list, check.NotNegative("max_continuation_retries", a.MaxContinuationRetries)...)
-	list = append(list, a.validateChoices()...)
+	list = append(list, checkChoice("on_max_rounds", a.OnMaxRounds, MaxRoundsStops, MaxRoundsFails, MaxRoundsFinalizes)...)
+	list = append(list, checkChoice("on_truncation", a.OnTruncation, TruncationAccepted, TruncationFails)...)
+	list = append(list, checkChoice("tool_execution", a.ToolExecution, Parallel, Sequential)...)
 	list = append(list, a.validateVariables()...)
 	for i := range a.StopConditions {
 		list = append(list, check.Within(diag.Index("stop_conditions", i), a.StopConditions[i].Validate())...)
 	}
-	if a.ReasoningEffort != nil {
-		list = append(list, check.Within("reasoning_effort", a.ReasoningEffort.Validate())...)
-	}
+	list = append(list, checkPart("reasoning_effort", a.ReasoningEffort)...)
 	list = append(list, a.validateOptions()...)
-	if a.ContextPolicy != nil {
-		list = append(list, check.Within("context_policy", a.ContextPolicy.Validate())...)
-	}
-	list = append(list, a.validateGuards()...)
+	list = append(list, checkPart("context_policy", a.ContextPolicy)...)
+	list = append(list, check.NotNegative("max_handoffs", a.MaxHandoffs)...)
+	list = append(list, checkPart("budgets", a.Budgets)...)
+	list = append(list, checkPart("loop_detection", a.LoopDetection)...)
+	list = append(list, check.Within("tool_budgets", checkToolBudgets(a.ToolBudgets))...)
+	list = append(list, checkPart("output_schema", a.OutputSchema)...)
+	list = append(list, checkPart("a2a", a.A2A)...)
 	list = append(list, a.validateSessionStart()...)
-	if a.Endpoint != nil {
-		list = append(list, check.Within("endpoint", a.Endpoint.Validate())...)
-	}
+	list = append(list, checkPart("endpoint", a.Endpoint)...)
 	for _, key := range slices.Sorted(maps.Keys(a.Sections)) {
 		if !json.Valid(a.Sections[key]) {
 			list = append(list, diag.New(diag.InvalidValue, diag.Key("sections", key), "section %q is not valid JSON", key))
 		}
-	}
-	return list
-}
-
-// validateChoices checks the fields that have one of a few values.
-func (a *Agent) validateChoices() diag.List {
-	var list diag.List
-	switch a.OnMaxRounds {
-	case "", MaxRoundsStops, MaxRoundsFails, MaxRoundsFinalizes:
-	default:
-		list = append(list, diag.New(diag.InvalidValue, "on_max_rounds",
-			"on_max_rounds is %q; allowed are stop, fail and finalize", a.OnMaxRounds))
-	}
-	switch a.OnTruncation {
-	case "", TruncationAccepted, TruncationFails:
-	default:
-		list = append(list, diag.New(diag.InvalidValue, "on_truncation",
-			"on_truncation is %q; allowed are accept and fail", a.OnTruncation))
-	}
-	switch a.ToolExecution {
-	case "", Parallel, Sequential:
-	default:
-		list = append(list, diag.New(diag.InvalidValue, "tool_execution",
-			"tool_execution is %q; allowed are parallel and sequential", a.ToolExecution))
-	}
-	return list
-}
-
-func (a *Agent) validateGuards() diag.List {
-	list := check.NotNegative("max_handoffs", a.MaxHandoffs)
-	if a.Budgets != nil {
-		list = append(list, check.Within("budgets", a.Budgets.Validate())...)
-	}
-	if a.LoopDetection != nil {
-		list = append(list, check.Within("loop_detection", a.LoopDetection.Validate())...)
-	}
-	list = append(list, check.Within("tool_budgets", checkToolBudgets(a.ToolBudgets))...)
-	if a.OutputSchema != nil {
-		list = append(list, check.Within("output_schema", a.OutputSchema.Validate())...)
-	}
-	if a.A2A != nil {
-		list = append(list, check.Within("a2a", a.A2A.Validate())...)
 	}
 	return list
 }

@@ -1,8 +1,6 @@
 package spec
 
 import (
-	"slices"
-
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/check"
 )
@@ -35,30 +33,12 @@ type AgentSkill struct {
 	Examples    []string `json:"examples,omitempty" doc:"Example prompts for the skill."`
 }
 
-// clone returns a copy that shares nothing with a.
-func (a *AgentA2A) clone() *AgentA2A {
-	if a == nil {
-		return nil
-	}
-	c := *a
-	c.Skills = slices.Clone(a.Skills)
-	for i := range c.Skills {
-		c.Skills[i].Tags, c.Skills[i].Examples = slices.Clone(c.Skills[i].Tags), slices.Clone(c.Skills[i].Examples)
-	}
-	return &c
-}
-
 // RepliesWithMessage reports whether requests are answered with a message if possible.
 func (a *Agent) RepliesWithMessage() bool { return a.A2A != nil && a.A2A.Reply == ReplyMessage }
 
 // Validate checks the record by itself. Paths are relative to it.
 func (a *AgentA2A) Validate() diag.List {
-	var list diag.List
-	switch a.Reply {
-	case "", ReplyTask, ReplyMessage:
-	default:
-		list = append(list, diag.New(diag.InvalidValue, "reply", "reply is %q; allowed are task and message", a.Reply))
-	}
+	list := checkChoice("reply", a.Reply, ReplyTask, ReplyMessage)
 	list = append(list, check.PublicURL("documentation_url", a.DocumentationURL)...)
 	if len(a.Skills) > maxSkills {
 		list = append(list, diag.New(diag.InvalidValue, "skills", "there are %d skills; at most %d are allowed", len(a.Skills), maxSkills))
@@ -76,13 +56,7 @@ func (a *AgentA2A) Validate() diag.List {
 }
 
 func (s *AgentSkill) validate() diag.List {
-	var list diag.List
-	if s.ID == "" {
-		list = append(list, diag.New(diag.MissingField, "id", "id is required"))
-	}
-	if s.Description == "" {
-		list = append(list, diag.New(diag.MissingField, "description", "description is required"))
-	}
+	list := append(check.Required("id", s.ID), check.Required("description", s.Description)...)
 	switch {
 	case s.Tags == nil:
 		list = append(list, diag.New(diag.MissingField, "tags", "tags is required").WithHint("name at least one, such as [billing]"))

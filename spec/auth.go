@@ -55,14 +55,6 @@ func (a *Auth) Secrets() []string {
 	return slices.DeleteFunc([]string{a.Token, a.Key, a.ClientSecret}, func(s string) bool { return s == "" })
 }
 
-func (a *Auth) clone() *Auth {
-	c := copyPointer(a)
-	if c != nil {
-		c.Scopes = slices.Clone(a.Scopes)
-	}
-	return c
-}
-
 // Validate checks the record by itself. Paths are relative to the credential.
 func (a *Auth) Validate() diag.List {
 	switch a.Type {

@@ -40,24 +40,6 @@ type ToolResultPreview struct {
 	MaxLines  *int `json:"max_lines,omitempty" min:"1" default:"24" doc:"Lines of a shortened result."`
 }
 
-func (p *ContextPolicy) clone() *ContextPolicy {
-	c := copyPointer(p)
-	if c != nil {
-		c.MaxContextTokens = copyPointer(p.MaxContextTokens)
-		c.MaxOutputTokens = copyPointer(p.MaxOutputTokens)
-		c.MinRecentMessages = copyPointer(p.MinRecentMessages)
-		c.EnablePromptCache = copyPointer(p.EnablePromptCache)
-		c.AutocompactThreshold = copyPointer(p.AutocompactThreshold)
-		c.CompactionRawSuffixMessages = copyPointer(p.CompactionRawSuffixMessages)
-		c.SummaryMaxTokens = copyPointer(p.SummaryMaxTokens)
-		c.MinSavingsRatio = copyPointer(p.MinSavingsRatio)
-		if v := p.ToolResultPreview; v != nil {
-			c.ToolResultPreview = &ToolResultPreview{copyPointer(v.MinTokens), copyPointer(v.MaxChars), copyPointer(v.MaxLines)}
-		}
-	}
-	return c
-}
-
 // Validate checks the record by itself. Paths are relative to the policy.
 func (p *ContextPolicy) Validate() diag.List {
 	var list diag.List

@@ -1,8 +1,8 @@
 package spec
 
 import (
+	"cmp"
 	"encoding/json"
-	"maps"
 	"time"
 
 	"github.com/agentruntime/agentruntime/diag"
@@ -31,29 +31,11 @@ type Endpoint struct {
 }
 
 // Kind returns the kind of backend that reaches the endpoint.
-func (e *Endpoint) Kind() string {
-	if e.Backend == "" {
-		return defaultBackend
-	}
-	return e.Backend
-}
+func (e *Endpoint) Kind() string { return cmp.Or(e.Backend, defaultBackend) }
 
 // Limit returns how long a turn at the endpoint may take.
 func (e *Endpoint) Limit() time.Duration {
-	if e.Timeout == nil {
-		return defaultEndpointTimeout
-	}
-	return e.Timeout.Std()
-}
-
-func (e *Endpoint) clone() *Endpoint {
-	c := copyPointer(e)
-	if c != nil {
-		c.Auth = e.Auth.clone()
-		c.Timeout = copyPointer(e.Timeout)
-		c.Options = maps.Clone(e.Options)
-	}
-	return c
+	return orDefault(e.Timeout, Duration(defaultEndpointTimeout)).Std()
 }
 
 // Validate checks the record by itself. Paths are relative to the endpoint.
@@ -83,10 +65,7 @@ func (e *Endpoint) validateHosted() diag.List {
 
 // checkPeer checks the fields that an endpoint and a source share.
 func checkPeer(baseURL string, auth *Auth, timeout *Duration) diag.List {
-	list := check.PeerURL("base_url", baseURL)
-	if auth != nil {
-		list = append(list, check.Within("auth", auth.Validate())...)
-	}
+	list := append(check.PeerURL("base_url", baseURL), checkPart("auth", auth)...)
 	return append(list, checkTimeout(timeout)...)
 }
 
@@ -110,12 +89,7 @@ type RemoteSource struct {
 }
 
 // Kind returns the kind of backend that discovers the source.
-func (s *RemoteSource) Kind() string {
-	if s.Backend == "" {
-		return defaultBackend
-	}
-	return s.Backend
-}
+func (s *RemoteSource) Kind() string { return cmp.Or(s.Backend, defaultBackend) }
 
 // Validate checks the record by itself. Paths are relative to the source.
 func (s *RemoteSource) Validate() diag.List {
@@ -128,8 +102,7 @@ func (s *RemoteSource) Validate() diag.List {
 
 // Endpoint returns the peer itself as the endpoint of an agent that runs there.
 func (s *RemoteSource) Endpoint() *Endpoint {
-	e := &Endpoint{Backend: s.Backend, BaseURL: s.BaseURL, Auth: s.Auth, Timeout: s.Timeout, Options: s.Options}
-	return e.clone()
+	return clone(&Endpoint{Backend: s.Backend, BaseURL: s.BaseURL, Auth: s.Auth, Timeout: s.Timeout, Options: s.Options})
 }
 
 // LocalSource is the source name of declared agents: "local/x" is agent x.

@@ -46,13 +46,13 @@ type Budgets struct {
 // currencies differ, b's cost limit stays.
 func (b *Budgets) Within(limits *Budgets) *Budgets {
 	if b == nil || limits == nil {
-		return cmp.Or(b, limits).clone()
+		return clone(cmp.Or(b, limits))
 	}
-	c := b.clone()
+	c := clone(b)
 	c.MaxTokens = smallerLimit(c.MaxTokens, limits.MaxTokens)
 	switch {
 	case c.MaxCost == nil:
-		c.MaxCost, c.Currency = copyPointer(limits.MaxCost), limits.Currency
+		c.MaxCost, c.Currency = clone(limits.MaxCost), limits.Currency
 	case limits.MaxCost != nil && (c.Currency == limits.Currency || c.Currency == "" || limits.Currency == ""):
 		c.MaxCost, c.Currency = smallerLimit(c.MaxCost, limits.MaxCost), cmp.Or(c.Currency, limits.Currency)
 	}
@@ -65,22 +65,13 @@ func (b *Budgets) Within(limits *Budgets) *Budgets {
 // smallerLimit returns the smaller of two limits; nil means no limit.
 func smallerLimit[T cmp.Ordered](a, b *T) *T {
 	if a == nil || b != nil && *b < *a {
-		return copyPointer(b)
+		return clone(b)
 	}
 	return a
 }
 
 // currencyCode matches the form of ISO 4217 codes.
 var currencyCode = regexp.MustCompile(`^[A-Z]{3}$`)
-
-func (b *Budgets) clone() *Budgets {
-	c := copyPointer(b)
-	if c != nil {
-		c.MaxTokens, c.MaxCost, c.MaxDuration = copyPointer(b.MaxTokens), copyPointer(b.MaxCost), copyPointer(b.MaxDuration)
-		c.MaxModelCalls, c.MaxToolCalls = copyPointer(b.MaxModelCalls), copyPointer(b.MaxToolCalls)
-	}
-	return c
-}
 
 // Validate checks the record by itself. Paths are relative to the budgets.
 func (b *Budgets) Validate() diag.List {
@@ -114,23 +105,7 @@ func (l *LoopDetection) Thresholds() (consecutive, hardCutoff int) {
 	if l == nil || l.Enabled != nil && !*l.Enabled {
 		return 0, 0
 	}
-	consecutive, hardCutoff = DefaultConsecutiveThreshold, DefaultHardCutoffThreshold
-	if l.ConsecutiveThreshold != nil {
-		consecutive = *l.ConsecutiveThreshold
-	}
-	if l.HardCutoffThreshold != nil {
-		hardCutoff = *l.HardCutoffThreshold
-	}
-	return consecutive, hardCutoff
-}
-
-func (l *LoopDetection) clone() *LoopDetection {
-	c := copyPointer(l)
-	if c != nil {
-		c.Enabled = copyPointer(l.Enabled)
-		c.ConsecutiveThreshold, c.HardCutoffThreshold = copyPointer(l.ConsecutiveThreshold), copyPointer(l.HardCutoffThreshold)
-	}
-	return c
+	return orDefault(l.ConsecutiveThreshold, DefaultConsecutiveThreshold), orDefault(l.HardCutoffThreshold, DefaultHardCutoffThreshold)
 }
 
 // Validate checks the record by itself, with the defaults merged under it.
@@ -176,18 +151,4 @@ func checkToolBudgets(budgets map[string]ToolBudget) diag.List {
 		}
 	}
 	return list
-}
-
-func checkRange(path string, v *int, least, most int) diag.List {
-	if v == nil || *v >= least && *v <= most {
-		return nil
-	}
-	return diag.List{diag.New(diag.InvalidValue, path, "%s is %d; it must lie between %d and %d", path, *v, least, most)}
-}
-
-func atMost(path string, v *int, most int) diag.List {
-	if v == nil || *v <= most {
-		return nil
-	}
-	return diag.List{diag.New(diag.InvalidValue, path, "%s is %d; it must be at most %d", path, *v, most)}
 }

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -77,33 +78,11 @@ type Pricing struct {
 const DefaultCurrency = "USD"
 
 // CurrencyCode returns the currency of the prices.
-func (p *Pricing) CurrencyCode() string {
-	if p.Currency == "" {
-		return DefaultCurrency
-	}
-	return p.Currency
-}
-
-// Clone returns a copy of m that shares nothing with it.
-func (m *Model) Clone() *Model {
-	c := *m
-	c.ContextWindow = copyPointer(m.ContextWindow)
-	c.MaxOutputTokens = copyPointer(m.MaxOutputTokens)
-	c.ModelOptions = m.cloneOptions()
-	if m.Modalities != nil {
-		c.Modalities = &Modalities{Input: slices.Clone(m.Modalities.Input), Output: slices.Clone(m.Modalities.Output)}
-	}
-	if m.Pricing != nil {
-		c.Pricing = copyPointer(m.Pricing)
-		c.Pricing.CachedInputPerMillion = copyPointer(m.Pricing.CachedInputPerMillion)
-	}
-	return &c
-}
+func (p *Pricing) CurrencyCode() string { return cmp.Or(p.Currency, DefaultCurrency) }
 
 // Validate checks the record by itself. Paths are relative to the model.
 func (m *Model) Validate() diag.List {
-	var list diag.List
-	list = append(list, check.Required("provider_id", m.ProviderID)...)
+	list := check.Required("provider_id", m.ProviderID)
 	list = append(list, check.Required("upstream_model", m.UpstreamModel)...)
 	list = append(list, check.Positive("context_window", m.ContextWindow)...)
 	list = append(list, check.Positive("max_output_tokens", m.MaxOutputTokens)...)
@@ -119,16 +98,9 @@ func (m *Model) Validate() diag.List {
 		list = append(list, diag.New(diag.InvalidValue, "knowledge_cutoff",
 			"knowledge_cutoff is %q; it must be a date written YYYY-MM or YYYY-MM-DD", m.KnowledgeCutoff))
 	}
-	switch m.ReasoningTags {
-	case "", ReadTags, KeepTags:
-	default:
-		list = append(list, diag.New(diag.InvalidValue, "reasoning_tags", "reasoning_tags is %q; allowed are read and keep", m.ReasoningTags))
-	}
+	list = append(list, checkChoice("reasoning_tags", m.ReasoningTags, ReadTags, KeepTags)...)
 	list = append(list, m.validateOptions()...)
-	if m.Pricing != nil {
-		list = append(list, check.Within("pricing", m.Pricing.Validate())...)
-	}
-	return list
+	return append(list, checkPart("pricing", m.Pricing)...)
 }
 
 // Validate checks the record by itself.

@@ -1,10 +1,7 @@
 package spec
 
 import (
-	"slices"
-
 	"github.com/agentruntime/agentruntime/diag"
-	"github.com/agentruntime/agentruntime/internal/check"
 )
 
 // ModelOptions control how a model answers. An agent's settings override its model's.
@@ -16,14 +13,6 @@ type ModelOptions struct {
 	ServiceTier string        `json:"service_tier,omitempty" doc:"The vendor's service tier, such as flex or priority." remote:"ignored" hosted:"ignored"`
 	Verbosity   string        `json:"verbosity,omitempty" enum:"low|medium|high" doc:"How long answers are." remote:"ignored" hosted:"ignored"`
 	Request     *RequestEdits `json:"request,omitempty" doc:"Fields to set or omit in the JSON body of requests. The provider's apply first, then the model's and the agent's." remote:"ignored" hosted:"ignored"`
-}
-
-// cloneOptions returns a copy of s that shares nothing with it but the bytes of values.
-func (s *ModelOptions) cloneOptions() ModelOptions {
-	return ModelOptions{
-		Temperature: copyPointer(s.Temperature), TopP: copyPointer(s.TopP), Seed: copyPointer(s.Seed), Stop: slices.Clone(s.Stop),
-		ServiceTier: s.ServiceTier, Verbosity: s.Verbosity, Request: s.Request.clone(),
-	}
 }
 
 // HasOptions reports whether anything is set.
@@ -45,13 +34,6 @@ func (s *ModelOptions) validateOptions() diag.List {
 			list = append(list, diag.New(diag.InvalidValue, diag.Index("stop", i), "a text of stop is empty"))
 		}
 	}
-	switch s.Verbosity {
-	case "", "low", "medium", "high":
-	default:
-		list = append(list, diag.New(diag.InvalidValue, "verbosity", "verbosity is %q; allowed are low, medium and high", s.Verbosity))
-	}
-	if s.Request != nil {
-		list = append(list, check.Within("request", s.Request.Validate())...)
-	}
-	return list
+	list = append(list, checkChoice("verbosity", s.Verbosity, "low", "medium", "high")...)
+	return append(list, checkPart("request", s.Request)...)
 }

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"regexp"
 
@@ -38,12 +39,7 @@ type OutputSchema struct {
 }
 
 // DisplayName returns the name, or DefaultOutputName.
-func (o *OutputSchema) DisplayName() string {
-	if o.Name == "" {
-		return DefaultOutputName
-	}
-	return o.Name
-}
+func (o *OutputSchema) DisplayName() string { return cmp.Or(o.Name, DefaultOutputName) }
 
 // Validate checks the record by itself. Compilation errors are reported where the schema is
 // compiled. Fields in place of keywords, a mistake in handwritten schemas, are reported with the
@@ -53,11 +49,7 @@ func (o *OutputSchema) Validate() diag.List {
 	if o.Name != "" && !outputName.MatchString(o.Name) {
 		list = append(list, diag.New(diag.InvalidValue, "name", "name is %q; it must be 1 to 64 letters, digits, '_' or '-'", o.Name))
 	}
-	switch o.OnMismatch {
-	case "", MismatchFails, MismatchAccepted:
-	default:
-		list = append(list, diag.New(diag.InvalidValue, "on_mismatch", "on_mismatch is %q; allowed are fail and accept", o.OnMismatch))
-	}
+	list = append(list, checkChoice("on_mismatch", o.OnMismatch, MismatchFails, MismatchAccepted)...)
 	var fields map[string]json.RawMessage
 	var compact bytes.Buffer
 	switch {

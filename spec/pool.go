@@ -39,12 +39,7 @@ type PoolMember struct {
 func (m *PoolMember) Home() bool { return m.Role != RoleFailoverOnly }
 
 // Share returns the member's weight.
-func (m *PoolMember) Share() float64 {
-	if m.Weight == nil {
-		return 1
-	}
-	return *m.Weight
-}
+func (m *PoolMember) Share() float64 { return orDefault(m.Weight, 1) }
 
 // Routing selects the home member of a session.
 type Routing struct {
@@ -61,25 +56,6 @@ type Switch struct {
 	MaxSwitchesPerSession *int      `json:"max_switches_per_session,omitempty" min:"0" doc:"Maximum switches per session. Unlimited if absent."`
 }
 
-// Clone returns a copy of p that shares nothing with it.
-func (p *Pool) Clone() *Pool {
-	c := *p
-	c.Members = slices.Clone(p.Members)
-	for i := range c.Members {
-		c.Members[i].Weight = copyPointer(c.Members[i].Weight)
-	}
-	c.Routing = copyPointer(p.Routing)
-	if p.Switch != nil {
-		c.Switch = copyPointer(p.Switch)
-		c.Switch.OnCircuitOpen = copyPointer(p.Switch.OnCircuitOpen)
-		c.Switch.OnQuota = copyPointer(p.Switch.OnQuota)
-		c.Switch.QuotaRetryAfter = copyPointer(p.Switch.QuotaRetryAfter)
-		c.Switch.OnPermanent = copyPointer(p.Switch.OnPermanent)
-		c.Switch.MaxSwitchesPerSession = copyPointer(p.Switch.MaxSwitchesPerSession)
-	}
-	return &c
-}
-
 // Validate checks the record by itself. Paths are relative to the pool.
 func (p *Pool) Validate() diag.List {
 	var list diag.List
@@ -94,12 +70,7 @@ func (p *Pool) Validate() diag.List {
 		if w := m.Share(); math.IsNaN(w) || math.IsInf(w, 0) || w <= 0 {
 			list = append(list, diag.New(diag.InvalidValue, path+".weight", "weight is %v; it must be more than 0", w))
 		}
-		switch m.Role {
-		case "", RoleMember, RoleFailoverOnly:
-		default:
-			list = append(list, diag.New(diag.InvalidValue, path+".role",
-				"role is %q; allowed are member and failover_only", m.Role))
-		}
+		list = append(list, check.Within(path, checkChoice("role", m.Role, RoleMember, RoleFailoverOnly))...)
 		if m.Home() {
 			homes++
 		}
@@ -131,5 +102,3 @@ func (r *Routing) validate() diag.List {
 		check.OneOf("routing.sticky_scope", r.StickyScope, "session", "run"),
 	)
 }
-
-// oneOf checks an optional value against a closed list.

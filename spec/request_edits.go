@@ -87,11 +87,3 @@ func (e *RequestEdits) Merge(over *RequestEdits) *RequestEdits {
 	maps.Copy(merged.Set, over.Set)
 	return merged
 }
-
-// clone returns a copy of e that shares nothing with it but the bytes of values.
-func (e *RequestEdits) clone() *RequestEdits {
-	if e == nil {
-		return nil
-	}
-	return &RequestEdits{Set: maps.Clone(e.Set), Omit: slices.Clone(e.Omit)}
-}

@@ -2,14 +2,16 @@ package spec
 
 import (
 	"encoding/json"
-	"maps"
-	"slices"
+	"regexp"
 	"time"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/check"
 	"github.com/agentruntime/agentruntime/internal/redact"
 )
+
+// hookID matches the ids of hooks.
+var hookID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // defaultHookTimeout is the default time limit of a session hook.
 const defaultHookTimeout = time.Minute
@@ -33,10 +35,7 @@ type HookOutput struct {
 
 // Limit returns how long the program may take.
 func (h *SessionHook) Limit() time.Duration {
-	if h.Timeout == nil {
-		return defaultHookTimeout
-	}
-	return h.Timeout.Std()
+	return orDefault(h.Timeout, Duration(defaultHookTimeout)).Std()
 }
 
 // MarshalJSON writes the record without the values of environment variables, which may
@@ -47,17 +46,10 @@ func (h SessionHook) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain(h))
 }
 
-// clone returns a copy that shares nothing with h.
-func (h *SessionHook) clone() SessionHook {
-	c := *h
-	c.Command, c.Env, c.Timeout = slices.Clone(h.Command), maps.Clone(h.Env), copyPointer(h.Timeout)
-	return c
-}
-
 // Validate checks the record by itself. Paths are relative to the hook.
 func (h *SessionHook) Validate() diag.List {
 	list := check.PositiveSpan("timeout", h.Timeout)
-	if !isHookID(h.ID) {
+	if !hookID.MatchString(h.ID) {
 		list = append(list, diag.New(diag.InvalidValue, "id", "the id of a hook has 1 to 64 letters, digits, _ and -"))
 	}
 	if len(h.Command) == 0 || h.Command[0] == "" {
@@ -68,16 +60,6 @@ func (h *SessionHook) Validate() diag.List {
 		list = append(list, diag.New(diag.InvalidValue, "type", "type is %q; allowed is command", h.Type))
 	}
 	return list
-}
-
-// isHookID reports whether a text can be the id of a hook.
-func isHookID(id string) bool {
-	for _, c := range []byte(id) {
-		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' {
-			return false
-		}
-	}
-	return id != "" && len(id) <= 64
 }
 
 // ValidateSessionHooks checks the hooks of an agent, or of a session. Paths are relative

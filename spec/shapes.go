@@ -203,12 +203,3 @@ func (e Effort) Validate() diag.List {
 	}
 	return nil
 }
-
-// copyPointer returns a pointer to a copy, or nil for nil.
-func copyPointer[T any](p *T) *T {
-	if p == nil {
-		return nil
-	}
-	c := *p
-	return &c
-}

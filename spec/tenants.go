@@ -222,21 +222,13 @@ func (b *Budgets) Or(others *Budgets) *Budgets {
 	if others == nil {
 		return &c
 	}
-	if others.MaxTokens != nil {
-		c.MaxTokens = others.MaxTokens
-	}
 	if others.MaxCost != nil {
 		c.MaxCost, c.Currency = others.MaxCost, others.Currency
 	}
-	if others.MaxDuration != nil {
-		c.MaxDuration = others.MaxDuration
-	}
-	if others.MaxModelCalls != nil {
-		c.MaxModelCalls = others.MaxModelCalls
-	}
-	if others.MaxToolCalls != nil {
-		c.MaxToolCalls = others.MaxToolCalls
-	}
+	c.MaxTokens = cmp.Or(others.MaxTokens, b.MaxTokens)
+	c.MaxDuration = cmp.Or(others.MaxDuration, b.MaxDuration)
+	c.MaxModelCalls = cmp.Or(others.MaxModelCalls, b.MaxModelCalls)
+	c.MaxToolCalls = cmp.Or(others.MaxToolCalls, b.MaxToolCalls)
 	return &c
 }
 
