@@ -9,7 +9,6 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/check"
 	"github.com/agentruntime/agentruntime/internal/clip"
-	"github.com/agentruntime/agentruntime/internal/hostlist"
 	"github.com/agentruntime/agentruntime/internal/pattern"
 )
 
@@ -113,12 +112,12 @@ func (t *Tenants) Validate() diag.List {
 	if t.May == nil {
 		return list
 	}
-	list = append(list, checkGlobs("may.tools", t.May.Tools)...)
-	list = append(list, checkGlobs("may.models", t.May.Models)...)
-	list = append(list, checkGlobs("may.sections", t.May.Sections)...)
-	list = append(list, checkGlobs("may.fields", t.May.Fields)...)
+	list = append(list, check.Patterns("may.tools", t.May.Tools)...)
+	list = append(list, check.Patterns("may.models", t.May.Models)...)
+	list = append(list, check.Patterns("may.sections", t.May.Sections)...)
+	list = append(list, check.Patterns("may.fields", t.May.Fields)...)
 	if w := t.May.Workflows; w != nil {
-		list = append(list, checkGlobs("may.workflows.tools", w.Tools)...)
+		list = append(list, check.Patterns("may.workflows.tools", w.Tools)...)
 		if w.MinEvery != nil && w.MinEvery.Std() < time.Second {
 			list = append(list, diag.New(diag.InvalidValue, "may.workflows.min_every", "min_every is %s; it must be 1s or more", *w.MinEvery))
 		}
@@ -126,12 +125,7 @@ func (t *Tenants) Validate() diag.List {
 	for i, kind := range t.May.Kinds {
 		list = append(list, check.OneOf(diag.Index("may.kinds", i), kind, TenantHTTP, TenantMCP, TenantCommand)...)
 	}
-	for i, entry := range t.May.AllowPrivate {
-		if _, err := hostlist.Parse(entry); err != nil {
-			list = append(list, diag.New(diag.InvalidValue, diag.Index("may.allow_private", i), "%s", err))
-		}
-	}
-	return list
+	return append(list, check.Hosts("may.allow_private", t.May.AllowPrivate)...)
 }
 
 // validateVariables checks the names of variables.
@@ -142,16 +136,6 @@ func (t *Tenants) validateVariables() diag.List {
 		if !IsVariableName(name) {
 			list = append(list, diag.New(diag.InvalidID, path, "%q cannot be the name of a variable", clip.Text(name)).
 				WithHint("use letters, digits and underscores"))
-		}
-	}
-	return list
-}
-
-func checkGlobs(path string, globs []string) diag.List {
-	var list diag.List
-	for i, glob := range globs {
-		if _, err := pattern.Compile(glob); err != nil {
-			list = append(list, diag.New(diag.InvalidPattern, diag.Index(path, i), "the pattern %q is not valid: %v", clip.Text(glob), err))
 		}
 	}
 	return list

@@ -9,61 +9,56 @@ func warnIneffective(list *diag.List, given bool, path, format string, args ...a
 	}
 }
 
+// setting is a setting of a section, and whether it is given.
+type setting struct {
+	name  string
+	given bool
+}
+
 // warnNoEffect warns of settings for disabled parts of the server. It ignores whether the server
 // listens, because processes with the same configuration may listen elsewhere.
 func (s *Server) warnNoEffect() diag.List {
 	var list diag.List
-	if a := &s.A2A; !a.On() {
-		const off = "%s has no effect: a2a is not enabled"
-		for _, setting := range []struct {
-			given bool
-			name  string
-		}{
-			{a.V03, "v0_3"},
-			{a.DefaultAgent != "", "default_agent"},
-			{a.UniqueMessageIDs, "unique_message_ids"},
-			{a.GRPCListen != "", "grpc_listen"},
-			{a.GRPCAddress != "", "grpc_address"},
-			{a.Organization != "", "organization"},
-			{a.OrganizationURL != "", "organization_url"},
-			{a.MaxWait != nil, "max_wait"},
-			{a.SigningKeyFile != "", "signing_key_file"},
-			{a.Push.Enabled != nil && *a.Push.Enabled, "push.enabled"},
-			{len(a.Push.AllowPrivate) > 0, "push.allow_private"},
-		} {
-			warnIneffective(&list, setting.given, "a2a."+setting.name, off, setting.name)
+	need := func(section string, enabled bool, settings ...setting) {
+		for _, one := range settings {
+			warnIneffective(&list, one.given && !enabled, diag.Join(section, one.name), "%s has no effect: %s is not enabled", one.name, section)
 		}
-	} else {
-		warnIneffective(&list, !a.Push.On() && len(a.Push.AllowPrivate) > 0, "a2a.push.allow_private",
-			"allow_private has no effect: push is not enabled")
 	}
-	if r := &s.AgentRuns; !r.On() {
-		const off = "%s has no effect: agent_runs is not enabled"
-		warnIneffective(&list, r.LocalToolTimeout != nil, "agent_runs.local_tool_timeout", off, "local_tool_timeout")
-		warnIneffective(&list, r.StrictToolResults, "agent_runs.strict_tool_results", off, "strict_tool_results")
-		warnIneffective(&list, r.Tools != nil, "agent_runs.tools", off, "tools")
-		warnIneffective(&list, len(r.ToolBudgets) > 0, "agent_runs.tool_budgets", off, "tool_budgets")
-		warnIneffective(&list, len(r.AllowPrivate) > 0, "agent_runs.allow_private", off, "allow_private")
-	}
-	if w := &s.Workflows; !w.On() {
-		warnIneffective(&list, w.MaxStarts != 0, "workflows.max_starts", "max_starts has no effect: workflows is not enabled")
-	}
-	if !s.ServesMCP() {
-		const off = "%s has no effect over HTTP: mcp is false"
-		warnIneffective(&list, len(s.MCPPrompts) > 0, "mcp_prompts", off, "mcp_prompts")
-		warnIneffective(&list, len(s.MCPResources) > 0, "mcp_resources", off, "mcp_resources")
-	}
-	if a := &s.Agents; !a.On() {
-		const off = "%s has no effect: agents is not enabled"
-		warnIneffective(&list, a.Agents != nil, "agents.agents", off, "agents")
-		warnIneffective(&list, a.MaxWait != nil, "agents.max_wait", off, "max_wait")
-	}
-	if c := &s.Sessions; !c.On() {
-		const off = "%s has no effect: sessions is not enabled"
-		warnIneffective(&list, len(c.Providers) > 0, "sessions.providers", off, "providers")
-		warnIneffective(&list, c.LegacyMetrics, "sessions.legacy_metrics", off, "legacy_metrics")
-		warnIneffective(&list, c.NarrowingThreshold != nil, "sessions.default_tool_narrowing_threshold", off, "default_tool_narrowing_threshold")
-	}
+	a := &s.A2A
+	need("a2a", a.On(),
+		setting{"v0_3", a.V03},
+		setting{"default_agent", a.DefaultAgent != ""},
+		setting{"unique_message_ids", a.UniqueMessageIDs},
+		setting{"grpc_listen", a.GRPCListen != ""},
+		setting{"grpc_address", a.GRPCAddress != ""},
+		setting{"organization", a.Organization != ""},
+		setting{"organization_url", a.OrganizationURL != ""},
+		setting{"max_wait", a.MaxWait != nil},
+		setting{"signing_key_file", a.SigningKeyFile != ""},
+		setting{"push.enabled", a.Push.Enabled != nil && *a.Push.Enabled},
+		setting{"push.allow_private", len(a.Push.AllowPrivate) > 0},
+	)
+	warnIneffective(&list, a.On() && !a.Push.On() && len(a.Push.AllowPrivate) > 0, "a2a.push.allow_private",
+		"allow_private has no effect: push is not enabled")
+	r := &s.AgentRuns
+	need("agent_runs", r.On(),
+		setting{"local_tool_timeout", r.LocalToolTimeout != nil},
+		setting{"strict_tool_results", r.StrictToolResults},
+		setting{"tools", r.Tools != nil},
+		setting{"tool_budgets", len(r.ToolBudgets) > 0},
+		setting{"allow_private", len(r.AllowPrivate) > 0},
+	)
+	need("workflows", s.Workflows.On(), setting{"max_starts", s.Workflows.MaxStarts != 0})
+	const off = "%s has no effect over HTTP: mcp is false"
+	warnIneffective(&list, !s.ServesMCP() && len(s.MCPPrompts) > 0, "mcp_prompts", off, "mcp_prompts")
+	warnIneffective(&list, !s.ServesMCP() && len(s.MCPResources) > 0, "mcp_resources", off, "mcp_resources")
+	need("agents", s.Agents.On(), setting{"agents", s.Agents.Agents != nil}, setting{"max_wait", s.Agents.MaxWait != nil})
+	c := &s.Sessions
+	need("sessions", c.On(),
+		setting{"providers", len(c.Providers) > 0},
+		setting{"legacy_metrics", c.LegacyMetrics},
+		setting{"default_tool_narrowing_threshold", c.NarrowingThreshold != nil},
+	)
 	warnIneffective(&list, s.EncryptionKey != "" && s.OAuth == nil && !s.AgentRuns.On() && (!s.A2A.On() || !s.A2A.Push.On()) && (!s.Admin.On() || !s.Authenticated()), "encryption_key",
 		"encryption_key has no effect: nothing is encrypted without access tokens, runs, notifications or tenant secrets")
 	return list

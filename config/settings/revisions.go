@@ -25,5 +25,5 @@ func (r *Revisions) FromStore() bool { return r.Source == RevisionsFromStore }
 // Validate checks the record by itself.
 func (r *Revisions) Validate() diag.List {
 	list := check.OneOf("source", r.Source, RevisionsFromFile, RevisionsFromStore)
-	return append(list, check.NotNegativeSpan("retention", &r.Retention)...)
+	return append(list, check.NotNegative("retention", &r.Retention)...)
 }

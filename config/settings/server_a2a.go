@@ -7,7 +7,6 @@ import (
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/check"
-	"github.com/agentruntime/agentruntime/internal/hostlist"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -51,12 +50,7 @@ func (p *ServerA2APush) On() bool { return orDefault(p.Enabled, true) }
 func (a *ServerA2A) Validate() diag.List {
 	list := check.PositiveSpan("max_wait", a.MaxWait)
 	list = append(list, a.checkCards()...)
-	for i, host := range a.Push.AllowPrivate {
-		if _, err := hostlist.Parse(host); err != nil {
-			list = append(list, diag.New(diag.InvalidValue, diag.Index("push.allow_private", i), "%v", err))
-		}
-	}
-	return list
+	return append(list, check.Hosts("push.allow_private", a.Push.AllowPrivate)...)
 }
 
 // checkCards checks the settings for cards.

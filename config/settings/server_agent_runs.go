@@ -7,7 +7,6 @@ import (
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/check"
-	"github.com/agentruntime/agentruntime/internal/hostlist"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -35,14 +34,9 @@ func (a *ServerAgentRuns) LocalToolTime() time.Duration {
 // Validate checks the record by itself. Paths are relative to it.
 func (a *ServerAgentRuns) Validate() diag.List {
 	list := check.PositiveSpan("local_tool_timeout", a.LocalToolTimeout)
-	list = append(list, checkToolPatterns("tools", a.Tools)...)
+	list = append(list, check.Patterns("tools", a.Tools)...)
 	for _, name := range slices.Sorted(maps.Keys(a.ToolBudgets)) {
 		list = append(list, check.NotNegative(diag.Key("tool_budgets", name), new(a.ToolBudgets[name]))...)
 	}
-	for i, host := range a.AllowPrivate {
-		if _, err := hostlist.Parse(host); err != nil {
-			list = append(list, diag.New(diag.InvalidValue, diag.Index("allow_private", i), "%v", err))
-		}
-	}
-	return list
+	return append(list, check.Hosts("allow_private", a.AllowPrivate)...)
 }

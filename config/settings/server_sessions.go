@@ -5,8 +5,7 @@ import (
 	"slices"
 
 	"github.com/agentruntime/agentruntime/diag"
-	"github.com/agentruntime/agentruntime/internal/clip"
-	"github.com/agentruntime/agentruntime/internal/pattern"
+	"github.com/agentruntime/agentruntime/internal/check"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -68,16 +67,5 @@ func (p *SessionProvider) validateTools(path string) diag.List {
 	if p.Tools != nil && p.Agent != "" {
 		list = append(list, diag.New(diag.InvalidValue, diag.Join(path, "tools"), "tools has no effect with agent, whose catalog decides which tools it has").WithHint("remove it, and set allowed_tools of agent %q", p.Agent))
 	}
-	return append(list, checkToolPatterns(diag.Join(path, "tools"), p.Tools)...)
-}
-
-// checkToolPatterns checks globs for tool ids.
-func checkToolPatterns(path string, patterns spec.Names) diag.List {
-	var list diag.List
-	for i, source := range patterns {
-		if _, err := pattern.Compile(source); err != nil {
-			list = append(list, diag.New(diag.InvalidPattern, diag.Index(path, i), "the pattern %q is not valid: %v", clip.Text(source), err))
-		}
-	}
-	return list
+	return append(list, check.Patterns(diag.Join(path, "tools"), p.Tools)...)
 }

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -42,27 +43,16 @@ type Retention struct {
 }
 
 // Kind returns the driver, or the default one.
-func (s *Store) Kind() string {
-	if s.Driver == "" {
-		return StoreSQLite
-	}
-	return s.Driver
-}
+func (s *Store) Kind() string { return cmp.Or(s.Driver, StoreSQLite) }
 
 // KeyLimit returns how long idempotency keys are kept; 0 means forever.
 func (r *Retention) KeyLimit() time.Duration {
-	if r.Keys == nil {
-		return defaultKeyRetention
-	}
-	return r.Keys.Std()
+	return orDefault(r.Keys, spec.Duration(defaultKeyRetention)).Std()
 }
 
 // UsageLimit returns how long hourly usage is kept; 0 means forever.
 func (r *Retention) UsageLimit() time.Duration {
-	if r.Usage == nil {
-		return defaultUsageRetention
-	}
-	return r.Usage.Std()
+	return orDefault(r.Usage, spec.Duration(defaultUsageRetention)).Std()
 }
 
 // Validate checks the record by itself. The DSN is not repeated in messages,
@@ -177,8 +167,8 @@ func pathHint(dsn string) string {
 
 // Validate checks the record by itself. Paths are relative to the retention.
 func (r *Retention) Validate() diag.List {
-	list := check.NotNegativeSpan("sessions", &r.Sessions)
-	list = append(list, check.NotNegativeSpan("events", &r.Events)...)
-	list = append(list, check.NotNegativeSpan("keys", r.Keys)...)
-	return append(list, check.NotNegativeSpan("usage", r.Usage)...)
+	list := check.NotNegative("sessions", &r.Sessions)
+	list = append(list, check.NotNegative("events", &r.Events)...)
+	list = append(list, check.NotNegative("keys", r.Keys)...)
+	return append(list, check.NotNegative("usage", r.Usage)...)
 }

@@ -62,35 +62,19 @@ type Turns struct {
 }
 
 // Limit returns how many turns a process runs concurrently.
-func (t *Turns) Limit() int {
-	if t.Concurrency == nil {
-		return defaultConcurrency
-	}
-	return *t.Concurrency
-}
+func (t *Turns) Limit() int { return orDefault(t.Concurrency, defaultConcurrency) }
 
 // LeaseTime returns how long a turn belongs to a process without a heartbeat.
 func (t *Turns) LeaseTime() time.Duration {
-	if t.Lease == nil {
-		return defaultTurnLease
-	}
-	return t.Lease.Std()
+	return orDefault(t.Lease, spec.Duration(defaultTurnLease)).Std()
 }
 
 // StrikeLimit returns how many processes may die over a turn.
-func (t *Turns) StrikeLimit() int {
-	if t.Strikes == nil {
-		return defaultStrikes
-	}
-	return *t.Strikes
-}
+func (t *Turns) StrikeLimit() int { return orDefault(t.Strikes, defaultStrikes) }
 
 // GraceTime returns how long a stopping process waits for its running steps.
 func (t *Turns) GraceTime() time.Duration {
-	if t.Grace == nil {
-		return defaultGrace
-	}
-	return t.Grace.Std()
+	return orDefault(t.Grace, spec.Duration(defaultGrace)).Std()
 }
 
 // Validate checks the record by itself.
@@ -104,13 +88,13 @@ func (t *Turns) Validate() diag.List {
 	if t.MemoryLimit != nil && *t.MemoryLimit < minMemoryLimit {
 		list = append(list, diag.New(diag.InvalidValue, "memory_limit", "memory_limit is %d; it must be %d or more", *t.MemoryLimit, minMemoryLimit))
 	}
-	list = append(list, check.NotNegativeSpan("interaction_timeout", &t.InteractionTimeout)...)
+	list = append(list, check.NotNegative("interaction_timeout", &t.InteractionTimeout)...)
 	list = append(list, check.OneOf("on_interaction_timeout", t.OnInteractionTimeout, timeoutCancels, timeoutFails)...)
 	list = append(list, check.OneOf("indeterminate", t.Indeterminate, IndeterminateError, IndeterminateAsk)...)
 	list = append(list, check.OneOf("revision", t.Revision, revisionPinned, revisionLatest)...)
 	list = append(list, check.OneOf("on_revision_gone", t.OnRevisionGone, goneFails, goneLatest)...)
 	list = append(list, check.OneOf("handoff", t.Handoff, handoffSession, handoffPerTurn)...)
-	list = append(list, check.NotNegativeSpan("grace", t.Grace)...)
+	list = append(list, check.NotNegative("grace", t.Grace)...)
 	return append(list, t.warnNoEffect()...)
 }
 

@@ -11,14 +11,10 @@ import (
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/hostlist"
+	"github.com/agentruntime/agentruntime/internal/pattern"
 	"github.com/agentruntime/agentruntime/internal/redact"
 )
-
-// Span is a time span with a text form.
-type Span interface {
-	~int64
-	fmt.Stringer
-}
 
 // Within moves diagnostics below a path.
 func Within(path string, list diag.List) diag.List {
@@ -52,28 +48,40 @@ func Positive(path string, v *int) diag.List {
 	return diag.List{diag.New(diag.InvalidValue, path, "%s is %d; it must be 1 or more", path, *v)}
 }
 
-// NotNegative checks a number that must be 0 or more.
-func NotNegative(path string, v *int) diag.List {
-	if v == nil || *v >= 0 {
-		return nil
-	}
-	return diag.List{diag.New(diag.InvalidValue, path, "%s is %d; it must be 0 or more", path, *v)}
-}
-
 // PositiveSpan checks a time span that must be more than 0.
-func PositiveSpan[S Span](path string, v *S) diag.List {
+func PositiveSpan[S ~int64](path string, v *S) diag.List {
 	if v == nil || *v > 0 {
 		return nil
 	}
-	return diag.List{diag.New(diag.InvalidValue, path, "%s is %s; it must be more than 0", path, *v)}
+	return diag.List{diag.New(diag.InvalidValue, path, "%s is %v; it must be more than 0", path, *v)}
 }
 
-// NotNegativeSpan checks a time span that must be 0 or more.
-func NotNegativeSpan[S Span](path string, v *S) diag.List {
+// NotNegative checks a number or time span that must be 0 or more.
+func NotNegative[T ~int | ~int64](path string, v *T) diag.List {
 	if v == nil || *v >= 0 {
 		return nil
 	}
-	return diag.List{diag.New(diag.InvalidValue, path, "%s is %s; it must be 0 or more", path, *v)}
+	return diag.List{diag.New(diag.InvalidValue, path, "%s is %v; it must be 0 or more", path, *v)}
+}
+
+// Patterns checks a list of globs.
+func Patterns(path string, globs []string) (list diag.List) {
+	for i, glob := range globs {
+		if _, err := pattern.Compile(glob); err != nil {
+			list = append(list, diag.New(diag.InvalidPattern, diag.Index(path, i), "the pattern %q is not valid: %v", clip.Text(glob), err))
+		}
+	}
+	return list
+}
+
+// Hosts checks a list of hosts and networks; see hostlist.Parse.
+func Hosts(path string, hosts []string) (list diag.List) {
+	for i, host := range hosts {
+		if _, err := hostlist.Parse(host); err != nil {
+			list = append(list, diag.New(diag.InvalidValue, diag.Index(path, i), "%v", err))
+		}
+	}
+	return list
 }
 
 // PeerURL checks a peer's URL: http or https, with a host, without credentials, query and fragment.
