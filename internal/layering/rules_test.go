@@ -96,7 +96,7 @@ var siblings = map[string][]string{
 	"internal/process":             {"internal/clip"},
 	"internal/gitrepo":             {"internal/pattern"},
 	"internal/rawjson":             {"internal/clip"},
-	"internal/schema":              {"internal/clip", "internal/nearest", "internal/panics", "internal/pattern"},
+	"internal/schema":              {"internal/clip", "internal/nearest", "internal/panics", "internal/pattern", "internal/rawjson"},
 }
 
 // rule separates packages from others. Each entry covers the package and all packages below it in

@@ -23,22 +23,10 @@ func Members(raw json.RawMessage) ([]Member, bool) {
 		value = bytes.TrimSpace(value)
 		list = append(list, Member{name, value[:len(value):len(value)]})
 	}
-	if hasDuplicates(list) {
+	if len(IndexMembers(list)) < len(list) {
 		return nil, false
 	}
 	return list, true
-}
-
-func hasDuplicates(list []Member) bool {
-	if len(list) > fewKeys {
-		return len(IndexMembers(list)) < len(list)
-	}
-	for i := range list {
-		if Find(list[:i], list[i].Name) != nil {
-			return true
-		}
-	}
-	return false
 }
 
 // Find returns the value of the member with the name, or nil if absent.
@@ -62,21 +50,14 @@ func IndexMembers(list []Member) map[string]bool {
 
 // EncodeMembers encodes an object with its entries in order. Their values must be JSON.
 func EncodeMembers(list []Member) json.RawMessage {
-	var out bytes.Buffer
-	names := json.NewEncoder(&out)
-	names.SetEscapeHTML(false)
-	out.WriteByte('{')
+	var w Writer
+	w.WriteByte('{')
 	for i := range list {
-		if i > 0 {
-			out.WriteByte(',')
-		}
-		_ = names.Encode(list[i].Name) // a text encodes
-		out.Truncate(out.Len() - 1)    // the trailing newline
-		out.WriteByte(':')
-		out.Write(list[i].Value)
+		w.WriteName(list[i].Name)
+		w.Write(list[i].Value)
 	}
-	out.WriteByte('}')
-	return out.Bytes()
+	w.WriteByte('}')
+	return w.Bytes()
 }
 
 // Writer writes a JSON value piece by piece.

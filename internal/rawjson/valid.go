@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// ErrInvalid reports text that Valid rejects.
-var ErrInvalid = errors.New("not valid JSON")
+// errInvalid reports text that Valid rejects.
+var errInvalid = errors.New("not valid JSON")
 
 // Valid reports whether raw is JSON that can be encoded unchanged, also inside other JSON: valid
 // UTF-8 with at most 1,000 levels.
@@ -18,19 +18,19 @@ func Valid(raw []byte) bool {
 	return s.checkDocument()
 }
 
-// Compact returns a copy of raw without the spaces between its tokens. It returns ErrInvalid for
+// Compact returns a copy of raw without the spaces between its tokens. It returns errInvalid for
 // text that Valid rejects.
 func Compact(raw []byte) (json.RawMessage, error) {
 	s := validator{raw: raw}
 	if !s.checkDocument() {
-		return nil, ErrInvalid
+		return nil, errInvalid
 	}
 	if !s.spaced {
 		return bytes.Clone(raw), nil
 	}
 	var out bytes.Buffer
 	if err := json.Compact(&out, raw); err != nil {
-		return nil, ErrInvalid
+		return nil, errInvalid
 	}
 	return out.Bytes(), nil
 }

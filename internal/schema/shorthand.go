@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"bytes"
 	"encoding/json"
 	"regexp"
 	"slices"
@@ -9,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/nearest"
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
 
 // Shorthand is a part of a schema with field names in place of keywords, as in {text: string}. JSON
@@ -30,7 +30,7 @@ const maxNested = 8
 func FindShorthand(raw json.RawMessage) (*Shorthand, bool) { return findShorthand(raw, nil) }
 
 func findShorthand(raw json.RawMessage, path []string) (*Shorthand, bool) {
-	members := membersOf(raw)
+	members, _ := rawjson.Members(raw)
 	if len(members) == 0 || len(path) > 2*maxNested {
 		return nil, false
 	}
@@ -43,15 +43,16 @@ func findShorthand(raw json.RawMessage, path []string) (*Shorthand, bool) {
 		return &Shorthand{Path: at(first), Of: of, Remedy: suggestSchema(members, first)}, true
 	}
 	for _, m := range members {
-		switch m.name {
+		switch m.Name {
 		case "properties":
-			for _, p := range membersOf(m.value) {
-				if found, ok := findShorthand(p.value, append(at(m.name), p.name)); ok {
+			properties, _ := rawjson.Members(m.Value)
+			for _, p := range properties {
+				if found, ok := findShorthand(p.Value, append(at(m.Name), p.Name)); ok {
 					return found, true
 				}
 			}
 		case "items":
-			if found, ok := findShorthand(m.value, at(m.name)); ok {
+			if found, ok := findShorthand(m.Value, at(m.Name)); ok {
 				return found, true
 			}
 		}
@@ -59,72 +60,45 @@ func findShorthand(raw json.RawMessage, path []string) (*Shorthand, bool) {
 	return nil, false
 }
 
-// member is a member of an object; members are in written order.
-type member struct {
-	name  string
-	value json.RawMessage
-}
-
-func membersOf(raw json.RawMessage) []member {
-	in := json.NewDecoder(bytes.NewReader(raw))
-	if first, err := in.Token(); err != nil || first != json.Delim('{') {
-		return nil
-	}
-	var members []member
-	for in.More() {
-		name, err := in.Token()
-		if err != nil {
-			return nil
-		}
-		m := member{}
-		m.name, _ = name.(string)
-		if in.Decode(&m.value) != nil {
-			return nil
-		}
-		members = append(members, m)
-	}
-	return members
-}
-
 // firstField returns the first member that names a field: a member that is not a keyword, in a
 // schema that declares fields in no other way. In a whole schema without keywords, all members name
 // fields.
-func firstField(members []member, whole bool) (string, bool) {
+func firstField(members []rawjson.Member, whole bool) (string, bool) {
 	typed, composed, known := false, false, false
 	for _, m := range members {
-		typed = typed || m.name == "type"
-		composed = composed || slices.Contains(composing, m.name)
-		known = known || isKeyword(m.name)
+		typed = typed || m.Name == "type"
+		composed = composed || slices.Contains(composing, m.Name)
+		known = known || isKeyword(m.Name)
 	}
 	for _, m := range members {
 		switch {
-		case isKeyword(m.name):
-		case whole && !known, (!typed || !composed) && typeNamed(m.value) != "", !composed && isFieldSchema(m.value):
-			return m.name, true
+		case isKeyword(m.Name):
+		case whole && !known, (!typed || !composed) && typeNamed(m.Value) != "", !composed && isFieldSchema(m.Value):
+			return m.Name, true
 		}
 	}
 	return "", false
 }
 
 // suggestSchema returns the intended schema.
-func suggestSchema(members []member, first string) string {
+func suggestSchema(members []rawjson.Member, first string) string {
 	const most = 3
 	for _, m := range members {
-		if _, near := nearest.Of(m.name, []string{"type"}); near && m.name == first && typeNamed(m.value) != "" {
-			return "type: " + typeNamed(m.value)
+		if _, near := nearest.Of(m.Name, []string{"type"}); near && m.Name == first && typeNamed(m.Value) != "" {
+			return "type: " + typeNamed(m.Value)
 		}
 	}
 	var fields []string
 	for _, m := range members {
-		named := typeNamed(m.value)
-		if m.name == "type" || isKeyword(m.name) && named == "" {
+		named := typeNamed(m.Value)
+		if m.Name == "type" || isKeyword(m.Name) && named == "" {
 			continue
 		}
 		text := "{…}"
 		if named != "" {
 			text = "{type: " + named + "}"
 		}
-		fields = append(fields, yamlName(m.name)+": "+text)
+		fields = append(fields, yamlName(m.Name)+": "+text)
 	}
 	if len(fields) > most {
 		fields = append(fields[:most], "…")
@@ -159,10 +133,11 @@ func typeNamed(raw json.RawMessage) string {
 
 // isFieldSchema reports whether a value is a schema of a field.
 func isFieldSchema(raw json.RawMessage) bool {
-	for _, m := range membersOf(raw) {
-		switch m.name {
+	members, _ := rawjson.Members(raw)
+	for _, m := range members {
+		switch m.Name {
 		case "type":
-			if typeNamed(m.value) != "" || len(m.value) > 0 && m.value[0] == '[' {
+			if typeNamed(m.Value) != "" || len(m.Value) > 0 && m.Value[0] == '[' {
 				return true
 			}
 		case "enum", "$ref", "anyOf", "oneOf":

@@ -1,9 +1,9 @@
 package describe
 
 import (
-	"bytes"
-	"encoding/json"
 	"slices"
+
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
 
 // object is a JSON object that preserves the order of its members.
@@ -32,22 +32,16 @@ func (o object) has(name string) bool {
 
 // MarshalJSON writes the members in order.
 func (o object) MarshalJSON() ([]byte, error) {
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	out.WriteByte('{')
-	for i, m := range o {
-		if i > 0 {
-			out.WriteByte(',')
-		}
-		if err := encoder.Encode(m.name); err != nil {
+	var w rawjson.Writer
+	w.WriteByte('{')
+	for _, m := range o {
+		value, err := rawjson.Marshal(m.value)
+		if err != nil {
 			return nil, err
 		}
-		out.WriteByte(':')
-		if err := encoder.Encode(m.value); err != nil {
-			return nil, err
-		}
+		w.WriteName(m.name)
+		w.Write(value)
 	}
-	out.WriteByte('}')
-	return out.Bytes(), nil
+	w.WriteByte('}')
+	return w.Bytes(), nil
 }

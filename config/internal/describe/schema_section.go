@@ -3,10 +3,10 @@ package describe
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
 	"github.com/agentruntime/agentruntime/plugins"
 )
@@ -64,13 +64,13 @@ var textKeywords = []string{"enum", "const", "pattern", "format", "minLength", "
 // allowReferences returns a section's schema for use before expansion: wherever it restricts a
 // text, a text with a variable is also valid. It returns nil if raw is not JSON.
 func allowReferences(raw json.RawMessage) json.RawMessage {
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.UseNumber()
-	schema, err := decodeOrdered(decoder)
-	if err != nil {
+	if !rawjson.Valid(raw) {
 		return nil
 	}
-	out, err := json.Marshal(acceptReferences(schema))
+	if depth, _ := rawjson.Measure(raw); depth > yamltree.MaxDepth {
+		return nil
+	}
+	out, err := json.Marshal(acceptReferences(decodeOrdered(raw)))
 	if err != nil {
 		return nil
 	}
@@ -139,55 +139,32 @@ func (o object) mayBeText() bool {
 			continue
 		}
 		switch types := m.value.(type) {
-		case string:
-			return types == "string"
+		case json.RawMessage:
+			return string(types) == `"string"`
 		case []any:
-			return slices.Contains(types, any("string"))
+			return slices.ContainsFunc(types, func(t any) bool { name, _ := t.(json.RawMessage); return string(name) == `"string"` })
 		}
 	}
 	return true
 }
 
-// decodeOrdered reads a JSON value and keeps the order of object members.
-func decodeOrdered(decoder *json.Decoder) (any, error) { return decodeNested(decoder, 0) }
-
-// decodeNested is decodeOrdered for a value nested depth collections deep.
-func decodeNested(decoder *json.Decoder, depth int) (any, error) {
-	token, err := decoder.Token()
-	if err != nil {
-		return nil, err
-	}
-	if _, opens := token.(json.Delim); opens && depth >= yamltree.MaxDepth {
-		return nil, fmt.Errorf("collections are nested more than %d levels deep", yamltree.MaxDepth)
-	}
-	switch token {
-	case json.Delim('{'):
+// decodeOrdered decodes the objects and lists of valid JSON. Objects keep the order of their
+// members, and other values stay JSON.
+func decodeOrdered(raw []byte) any {
+	switch raw = bytes.TrimSpace(raw); raw[0] {
+	case '{':
 		o := object{}
-		for decoder.More() {
-			name, err := decoder.Token()
-			if err != nil {
-				return nil, err
-			}
-			value, err := decodeNested(decoder, depth+1)
-			if err != nil {
-				return nil, err
-			}
-			text, _ := name.(string)
-			o = o.with(text, value)
+		for name, value := range rawjson.Entries(raw) {
+			o = o.with(name, decodeOrdered(value))
 		}
-		_, err = decoder.Token()
-		return o, err
-	case json.Delim('['):
+		return o
+	case '[':
 		list := []any{}
-		for decoder.More() {
-			value, err := decodeNested(decoder, depth+1)
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, value)
+		for element := range rawjson.Elements(raw) {
+			list = append(list, decodeOrdered(element))
 		}
-		_, err = decoder.Token()
-		return list, err
+		return list
+	default:
+		return json.RawMessage(raw)
 	}
-	return token, nil
 }
