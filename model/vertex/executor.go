@@ -33,6 +33,22 @@ type Executor struct {
 	claude *anthropic.Executor
 }
 
+// publisherAPI is the API of one publisher of models.
+type publisherAPI interface {
+	model.Executor
+	model.ParamChecker
+	model.EditChecker
+	model.ToolAdapter
+}
+
+// apiOf returns the API that serves a model.
+func (e *Executor) apiOf(name string) publisherAPI {
+	if isClaude(name) {
+		return e.claude
+	}
+	return e.gemini
+}
+
 var (
 	_ model.Executor = (*Executor)(nil)
 	_ model.Vendor   = (*Executor)(nil)
@@ -125,34 +141,22 @@ func (c *Config) authorize(t transports) vendorhttp.Authorize {
 
 // CheckParams returns the parameters that requests for a model do not support.
 func (e *Executor) CheckParams(name string, p *model.Params) []model.ParamFault {
-	if isClaude(name) {
-		return e.claude.CheckParams(name, p)
-	}
-	return e.gemini.CheckParams(name, p)
+	return e.apiOf(name).CheckParams(name, p)
 }
 
 // CheckEdits returns warnings for edits that change nothing.
 func (e *Executor) CheckEdits(name string, edits *spec.RequestEdits, earlier ...*spec.RequestEdits) diag.List {
-	if isClaude(name) {
-		return e.claude.CheckEdits(name, edits, earlier...)
-	}
-	return e.gemini.CheckEdits(name, edits, earlier...)
+	return e.apiOf(name).CheckEdits(name, edits, earlier...)
 }
 
 // ToolDialect returns the tool dialect of a model.
 func (e *Executor) ToolDialect(name string) model.ToolDialect {
-	if isClaude(name) {
-		return e.claude.ToolDialect(name)
-	}
-	return e.gemini.ToolDialect(name)
+	return e.apiOf(name).ToolDialect(name)
 }
 
 // Stream calls the model and returns its answer as it arrives.
 func (e *Executor) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
-	if isClaude(req.Model) {
-		return e.claude.Stream(ctx, req)
-	}
-	return e.gemini.Stream(ctx, req)
+	return e.apiOf(req.Model).Stream(ctx, req)
 }
 
 // isClaude reports whether a model is Claude.
