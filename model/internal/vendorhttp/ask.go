@@ -10,10 +10,7 @@ import (
 // Ask sends a request and yields the events of its answer until the answer is complete, it fails or
 // the consumer stops. begin receives the request with tool names that the server accepts.
 func (a *API) Ask(ctx context.Context, req *model.Request, begin func(*model.Request) Exchange, yield func(model.Event, error) bool) {
-	bound, err := a.bindConnection(ctx)
-	if err == nil {
-		bound, err = bound.authorize(ctx)
-	}
+	bound, err := a.bindCall(ctx)
 	var names *wireNames
 	if err == nil {
 		req, names, err = bound.adaptNames(req)

@@ -13,6 +13,15 @@ import (
 // errConnectionURL reports a connection without the address of the API.
 var errConnectionURL = errors.New("parameter baseUrl must be an http or https URL without user, query and fragment")
 
+// bindCall returns the API with everything that one call needs.
+func (a *API) bindCall(ctx context.Context) (*API, error) {
+	bound, err := a.bindConnection(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return bound.authorize(ctx)
+}
+
 // bindConnection returns the API with the headers and address of the host's connection for one
 // request, if the settings name a connection.
 func (a *API) bindConnection(ctx context.Context) (*API, error) {

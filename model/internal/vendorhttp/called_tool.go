@@ -2,6 +2,7 @@ package vendorhttp
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/model"
@@ -15,10 +16,8 @@ var decoratedName = regexp.MustCompile(`^(?:(?:functions?|default_api|tools?)[.:
 // template decorations, then ignoring case if exactly one tool matches. Other names stay unchanged.
 func calledTool(name string, tools []model.Tool) string {
 	name = strings.TrimSpace(name)
-	for i := range tools {
-		if tools[i].Name == name {
-			return name
-		}
+	if slices.ContainsFunc(tools, func(t model.Tool) bool { return t.Name == name }) {
+		return name
 	}
 	bare := name
 	if found := decoratedName.FindStringSubmatch(name); found != nil {

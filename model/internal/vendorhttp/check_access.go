@@ -2,6 +2,7 @@ package vendorhttp
 
 import (
 	"cmp"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -76,12 +77,8 @@ func (a *Access) mayHave(path string) bool {
 	if slices.Contains(outputLimits, path) {
 		return slices.ContainsFunc(outputLimits, func(name string) bool { return hasField(t, []string{name}) })
 	}
-	if a.Dialect != nil {
-		for _, name := range a.Dialect.Names {
-			if name == path {
-				return true
-			}
-		}
+	if a.Dialect != nil && slices.Contains(slices.Collect(maps.Values(a.Dialect.Names)), path) {
+		return true
 	}
 	f := findOptional(path)
 	return f != nil && slices.ContainsFunc(slices.Concat(f.paths, f.further), func(p string) bool { return hasField(t, strings.Split(p, ".")) })

@@ -16,10 +16,7 @@ const maxFetched = 8 << 20
 // Fetch returns the JSON document at a path relative to the base URL. It sends a GET request, or a
 // POST request if there is a body. Any status other than 200 is a *model.Error.
 func (a *API) Fetch(ctx context.Context, path string, body []byte) ([]byte, error) {
-	bound, err := a.bindConnection(ctx)
-	if err == nil {
-		bound, err = bound.authorize(ctx)
-	}
+	bound, err := a.bindCall(ctx)
 	if err != nil {
 		return nil, err
 	}
