@@ -35,21 +35,18 @@ func compileCommand(source string) (*commandPattern, error) {
 		return nil, errors.New("a command has single blanks, and none at either end")
 	}
 	p := &commandPattern{glob: glob}
-	i := 0
-	for ; i < len(source) && !strings.ContainsRune("*?[{", rune(source[i])); i++ {
+	literal := true
+	for i := 0; i < len(source); i++ {
+		if literal && strings.IndexByte("*?[{", source[i]) >= 0 {
+			literal, p.open = false, strings.Trim(source[i:], "*") == ""
+		}
 		if source[i] == '\\' {
 			i++
-		} else if strings.ContainsRune(";|&<>`\n", rune(source[i])) {
+		} else if strings.IndexByte(";|&<>`\n", source[i]) >= 0 {
 			return nil, fmt.Errorf("a simple command has no %q; write one rule for each command", source[i])
 		}
-		p.prefix += source[i : i+1]
-	}
-	p.open = i < len(source) && strings.Trim(source[i:], "*") == ""
-	for ; i < len(source); i++ {
-		if source[i] == '\\' {
-			i++
-		} else if strings.ContainsRune(";|&<>`\n", rune(source[i])) {
-			return nil, fmt.Errorf("a simple command has no %q; write one rule for each command", source[i])
+		if literal {
+			p.prefix += source[i : i+1]
 		}
 	}
 	return p, nil
@@ -80,10 +77,10 @@ func (p *commandPattern) matchOne(c *simpleCommand) truth {
 	case fits, c.runsOthers:
 		return unknown
 	case c.known:
-		return orNo(p.glob.Match(c.text) || p.glob.Match(c.baseText()))
+		return orNo(p.glob.Match(c.text) || p.glob.Match(withBaseName(c.text)))
 	default:
 		// An unknown rest could be anything, unless the known beginning excludes a match.
-		return orNo(p.mayMatchPrefix(c.prefix) || p.mayMatchPrefix(c.baseOf(c.prefix)))
+		return orNo(p.mayMatchPrefix(c.prefix) || p.mayMatchPrefix(withBaseName(c.prefix)))
 	}
 }
 
@@ -115,10 +112,8 @@ type simpleCommand struct {
 	runsOthers bool
 }
 
-// baseText returns the text with the program's path reduced to its name.
-func (c *simpleCommand) baseText() string { return c.baseOf(c.text) }
-
-func (*simpleCommand) baseOf(text string) string {
+// withBaseName returns a command's text with the program's path reduced to its name.
+func withBaseName(text string) string {
 	name, rest, more := strings.Cut(text, " ")
 	if !strings.Contains(name, "/") {
 		return text
@@ -217,7 +212,7 @@ func (c *simpleCommand) addWords(words []*syntax.Word) {
 	var texts, quotes strings.Builder
 	for i, word := range words {
 		value, known := literalText(word)
-		text, quoted := value, value
+		quoted := value
 		if known && (value == "" || strings.ContainsAny(value, " \t\n'")) {
 			quoted = "'" + strings.ReplaceAll(value, "'", `'\''`) + "'"
 		}
@@ -225,7 +220,7 @@ func (c *simpleCommand) addWords(words []*syntax.Word) {
 			texts.WriteByte(' ')
 			quotes.WriteByte(' ')
 		}
-		texts.WriteString(text)
+		texts.WriteString(value)
 		quotes.WriteString(quoted)
 		if i == 0 && (!known || value == "" || slices.Contains(runners, programName(value))) {
 			c.runsOthers = true

@@ -45,11 +45,19 @@ func (g *gate) Ceiling(_ context.Context, p *plugins.PhaseContext) (plugins.Deci
 }
 
 // Verdict returns the decision on a tool, to the extent that it is independent of arguments.
-func (g *gate) Verdict(toolID string) plugins.Verdict { return g.policy.toolVerdict(toolID) }
+func (g *gate) Verdict(toolID string) plugins.Verdict {
+	return g.policy.toolVerdict(toolID, g.policy.fallback)
+}
 
 // CeilingVerdict returns the decision on a tool called by the agent's delegates, to the extent that
-// it is independent of arguments.
-func (g *gate) CeilingVerdict(toolID string) plugins.Verdict { return g.policy.ceilingVerdict(toolID) }
+// it is independent of arguments. The default does not ask for them.
+func (g *gate) CeilingVerdict(toolID string) plugins.Verdict {
+	fallback := g.policy.fallback
+	if fallback == Ask {
+		fallback = Allow
+	}
+	return g.policy.toolVerdict(toolID, fallback)
+}
 
 // Explain returns the decision on a call before a person decides.
 func (g *gate) Explain(toolID string, arguments json.RawMessage) plugins.Verdict {

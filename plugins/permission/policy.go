@@ -22,7 +22,8 @@ type entry struct {
 	behavior Behavior
 	// scope is the widest scope that a person may grant.
 	scope Scope
-	rank  specificity
+	// rank is the specificity of the rule.
+	rank []int
 	// name is the rule for display, text its spelling in the section, and path its path relative
 	// to the agent.
 	name, text, path string
@@ -49,7 +50,7 @@ func (e *entry) overrides(other *entry) bool {
 	case e.isDenial() && e.behavior != other.behavior:
 		return e.behavior == Terminate
 	}
-	if c := e.rank.compare(other.rank); c != 0 {
+	if c := slices.Compare(e.rank, other.rank); c != 0 {
 		return c > 0
 	}
 	if e.behavior == Ask && other.behavior == Ask {
@@ -201,24 +202,10 @@ func (p *policy) denyUndecodable(best *entry, err error) outcome {
 	return outcome{behavior: Deny, fault: err}
 }
 
-// toolVerdict returns the verdict on a tool without a call.
-func (p *policy) toolVerdict(tool string) plugins.Verdict {
-	return p.verdictWithDefault(tool, p.fallback.toAccess())
-}
-
-// ceilingVerdict returns the verdict on a delegate's tool, for which the default does not ask.
-func (p *policy) ceilingVerdict(tool string) plugins.Verdict {
-	fallback := p.fallback
-	if fallback == Ask {
-		fallback = Allow
-	}
-	return p.verdictWithDefault(tool, fallback.toAccess())
-}
-
-// verdictWithDefault returns the verdict on a tool, given the default's access.
-func (p *policy) verdictWithDefault(tool string, fallback plugins.Access) plugins.Verdict {
+// toolVerdict returns the verdict on a tool without a call, given the behavior by default.
+func (p *policy) toolVerdict(tool string, fallback Behavior) plugins.Verdict {
 	best, conditional := p.findUnconditional(tool)
-	final := plugins.Verdict{Access: fallback, Rule: p.entryName(best), Path: p.entryPath(best)}
+	final := plugins.Verdict{Access: fallback.toAccess(), Rule: p.entryName(best), Path: p.entryPath(best)}
 	if best != nil {
 		final.Access = best.behavior.toAccess()
 	}

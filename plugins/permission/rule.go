@@ -101,41 +101,20 @@ func (r *Rule) matchesArguments(args *arguments, cautious bool) bool {
 	return true
 }
 
-// specificity orders rules; a greater one is more specific.
-type specificity struct {
-	tool       toolKind
-	arguments  bool
-	fields     int
-	operations int
-}
-
-func (r *Rule) specificity() specificity {
-	s := specificity{tool: r.tool.kind, arguments: r.Conditional(), fields: len(r.conditions)}
+// specificity returns how specific the rule is: how it names tools, whether it looks at arguments,
+// the number of its conditions and the precision of their operators, to be compared in this order.
+func (r *Rule) specificity() []int {
+	arguments, precision := 0, 0
+	if r.Conditional() {
+		arguments = 1
+	}
 	if r.primary != nil {
-		s.operations = like.precision()
+		precision = like.precision()
 	}
 	for i := range r.conditions {
-		s.operations += r.conditions[i].op.precision()
+		precision += r.conditions[i].op.precision()
 	}
-	return s
-}
-
-// compare returns a positive number if s is more specific than other, and a negative one if it is
-// less.
-func (s specificity) compare(other specificity) int {
-	if s.tool != other.tool {
-		return int(s.tool) - int(other.tool)
-	}
-	if s.arguments != other.arguments {
-		if s.arguments {
-			return 1
-		}
-		return -1
-	}
-	if s.fields != other.fields {
-		return s.fields - other.fields
-	}
-	return s.operations - other.operations
+	return []int{int(r.tool.kind), arguments, len(r.conditions), precision}
 }
 
 // Matches reports whether a call is in the rule's scope. An undecidable call, such as one whose

@@ -77,15 +77,10 @@ type section struct {
 // decodeSection compiles the section. A rule that does not compile makes the section invalid: if it
 // were omitted, a mistyped denial would let everything through.
 func decodeSection(raw json.RawMessage) (*policy, diag.List) {
-	var s section
-	if raw != nil {
-		s2, list := plugins.DecodeInto(section{})(raw)
-		if list != nil {
-			return nil, list
-		}
-		s = s2
+	s, list := plugins.DecodeInto(section{})(raw)
+	if list != nil {
+		return nil, list
 	}
-	var list diag.List
 	p := &policy{fallback: s.DefaultBehavior, entries: make([]entry, 0, len(s.Rules))}
 	switch p.fallback {
 	case "":

@@ -163,12 +163,8 @@ func (s shape) allowedTypes() []string {
 
 // enumTypes returns the types of the values listed by the schema.
 func (s shape) enumTypes() []string {
-	values, _ := s.schema["enum"].([]any)
-	if value, ok := s.schema["const"]; ok {
-		values = []any{value}
-	}
 	var types []string
-	for _, v := range values {
+	for _, v := range s.allowedValues() {
 		kind := "null"
 		switch v.(type) {
 		case string:
@@ -191,23 +187,22 @@ func (s shape) enumTypes() []string {
 
 // allowedTexts returns the only texts allowed for the value; nil if other values are possible.
 func (s shape) allowedTexts() []string {
-	if s.open {
-		return nil
-	}
-	values, _ := s.schema["enum"].([]any)
-	if value, ok := s.schema["const"]; ok {
-		values = []any{value}
-	}
-	texts := make([]string, 0, len(values))
-	for _, v := range values {
+	var texts []string
+	for _, v := range s.allowedValues() {
 		text, ok := v.(string)
 		if !ok {
 			return nil
 		}
 		texts = append(texts, text)
 	}
-	if len(texts) == 0 {
-		return nil
-	}
 	return texts
+}
+
+// allowedValues returns the values that the schema lists.
+func (s shape) allowedValues() []any {
+	if value, ok := s.schema["const"]; ok {
+		return []any{value}
+	}
+	values, _ := s.schema["enum"].([]any)
+	return values
 }
