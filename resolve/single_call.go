@@ -55,7 +55,7 @@ func (c *SingleCall) Stream(ctx context.Context, req *model.Request) iter.Seq2[m
 		}
 		usage := new(model.Usage)
 		if result := core.LastResult(req.Messages); result != nil {
-			if text := core.TextOf(result); text == "" || yield(model.Event{Type: model.EventText, Delta: text}, nil) {
+			if text := model.PartsText(result.Content); text == "" || yield(model.Event{Type: model.EventText, Delta: text}, nil) {
 				yield(model.Event{Type: model.EventFinish, Reason: model.FinishStop, Usage: usage}, nil)
 			}
 			return

@@ -91,7 +91,7 @@ func (s SingleCall) askApproval(call *model.ToolCall) plugins.Decision {
 // failWithCall fails a turn whose call failed.
 func failWithCall(_ context.Context, p *plugins.PhaseContext) error {
 	if result := findResult(p.Messages); result != nil && result.IsError {
-		p.Stop(event.Termination{Type: event.Failed, Code: CodeToolFailed, Detail: TextOf(result)})
+		p.Stop(event.Termination{Type: event.Failed, Code: CodeToolFailed, Detail: model.PartsText(result.Content)})
 	}
 	return nil
 }
@@ -118,10 +118,4 @@ func LastResult(messages []model.Message) *model.ToolResult {
 		}
 	}
 	return nil
-}
-
-// TextOf returns the text of a result.
-func TextOf(result *model.ToolResult) string {
-	m := model.Message{Parts: result.Content}
-	return m.Text()
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/plugins"
 )
 
@@ -26,9 +25,7 @@ import (
 // each failed plugin.
 func (e *Engine) Activate(ctx context.Context) error {
 	e.active = true
-	stop, errs := e.runEach(ctx, plugins.Activate, nil)
-	e.askStop(stop)
-	return joinErrors(errs)
+	return joinErrors(e.runEach(ctx, plugins.Activate, nil))
 }
 
 // Deactivate runs the Deactivate hooks, once, if Activate ran. Failures become dead letters, and
@@ -38,8 +35,7 @@ func (e *Engine) Deactivate(ctx context.Context) {
 		return
 	}
 	e.active = false
-	_, errs := e.runEach(ctx, plugins.Deactivate, nil)
-	for _, err := range errs {
+	for _, err := range e.runEach(ctx, plugins.Deactivate, nil) {
 		letter := DeadLetter{Action: Action{Key: plugins.Deactivate.String()}, Err: err}
 		if failure, ok := errors.AsType[*HookError](err); ok {
 			letter.Plugin = failure.Plugin
@@ -57,9 +53,7 @@ func (e *Engine) Start(ctx context.Context) error {
 		return nil
 	}
 	e.begun = append(slices.Clip(e.begun), joining...)
-	stop, errs := e.runEach(ctx, plugins.RunStart, joining)
-	e.askStop(stop)
-	return joinErrors(errs)
+	return joinErrors(e.runEach(ctx, plugins.RunStart, joining))
 }
 
 // End runs the RunEnd hooks of the plugins for which Start ran. Errors are as for Activate.
@@ -83,9 +77,7 @@ func (e *Engine) runEnd(ctx context.Context, stay []string) error {
 	if e.begun = staying; len(leaving) == 0 {
 		return nil
 	}
-	stop, errs := e.runEach(ctx, plugins.RunEnd, leaving)
-	e.askStop(stop)
-	return joinErrors(errs)
+	return joinErrors(e.runEach(ctx, plugins.RunEnd, leaving))
 }
 
 // findParticipants returns the plugins that take part in RunStart or RunEnd, in
@@ -109,9 +101,9 @@ func (e *Env) findParticipants() []string {
 // runEach runs a phase like Run, but plugin by plugin, for the given plugins, or all if nil. It
 // commits each plugin's changes after its hooks; a failing plugin commits nothing and does not
 // stop the others.
-func (e *Engine) runEach(ctx context.Context, phase plugins.Phase, only []string) (stop *event.Termination, errs []error) {
+func (e *Engine) runEach(ctx context.Context, phase plugins.Phase, only []string) (errs []error) {
 	if e.Idle(phase) {
-		return nil, nil
+		return nil
 	}
 	e.Context.Phase, e.Context.Now = phase, time.Now()
 	e.only = only
@@ -123,9 +115,9 @@ func (e *Engine) runEach(ctx context.Context, phase plugins.Phase, only []string
 			errs = append(errs, err)
 			return
 		}
-		asked, more := e.commitStaged()
-		if stop == nil {
-			stop = asked
+		stop, more := e.commitStaged()
+		if phase != plugins.Deactivate {
+			e.askStop(stop)
 		}
 		effects = append(effects, more...)
 	}
@@ -136,7 +128,7 @@ func (e *Engine) runEach(ctx context.Context, phase plugins.Phase, only []string
 	}
 	settle(e.carryOutActions(ctx, phase))
 	e.runEffects(ctx, effects)
-	return stop, errs
+	return errs
 }
 
 // byPlugin returns the hooks of each plugin.

@@ -46,17 +46,11 @@ func (e *Engine) Run(ctx context.Context, phase plugins.Phase) error {
 		return nil
 	}
 	e.Context.Phase, e.Context.Now = phase, time.Now()
-	for i := range e.env.hooks {
-		h := &e.env.hooks[i]
-		if h.phase != phase {
-			continue
-		}
-		if err := e.callHook(ctx, h); err != nil {
-			e.staged = staged{}
-			return err
-		}
+	err := e.callEach(ctx, phase, e.env.hooks)
+	if err == nil {
+		err = e.carryOutActions(ctx, phase)
 	}
-	if err := e.carryOutActions(ctx, phase); err != nil {
+	if err != nil {
 		e.staged = staged{}
 		return err
 	}

@@ -100,9 +100,10 @@ type estimated struct {
 	messages []int
 }
 
-func (e *estimated) sumOf(from, to int) int {
-	n := 0
-	for _, c := range e.messages[from:max(from, to)] {
+func (e *estimated) sumOf(from, to int) int { return sum(e.messages[from:max(from, to)]) }
+
+func sum(costs []int) (n int) {
+	for _, c := range costs {
 		n += c
 	}
 	return n

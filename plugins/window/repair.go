@@ -1,6 +1,11 @@
 package window
 
-import "github.com/agentruntime/agentruntime/model"
+import (
+	"slices"
+
+	"github.com/agentruntime/agentruntime/model"
+	"iter"
+)
 
 // interrupted is the result for a call without one.
 const interrupted = "[Tool execution was interrupted]"
@@ -30,39 +35,36 @@ func isComplete(group []model.Message) bool {
 	if !callsTools(&group[0]) {
 		return true
 	}
-	rest := results{in: group[1:]}
-	for i := range group[0].Parts {
-		call := group[0].Parts[i].ToolCall
-		if call == nil {
-			continue
-		}
-		if result := rest.next(); result == nil || result.ToolResult.CallID != call.ID {
+	calls, at := group[0].Parts, 0
+	for result := range resultsIn(group[1:]) {
+		at = nextCall(calls, at)
+		if at == len(calls) || calls[at].ToolCall.ID != result.ToolResult.CallID {
 			return false
 		}
+		at++
 	}
-	return rest.next() == nil
+	return nextCall(calls, at) == len(calls)
 }
 
-// results iterates over the tool results of messages.
-type results struct {
-	in   []model.Message
-	part int
+// nextCall returns the position of the first call from a position on, or the number of parts.
+func nextCall(parts []model.Part, at int) int {
+	for at < len(parts) && parts[at].ToolCall == nil {
+		at++
+	}
+	return at
 }
 
-// next returns the next result, or nil.
-func (r *results) next() *model.Part {
-	for len(r.in) > 0 {
-		parts := r.in[0].Parts
-		for r.part < len(parts) {
-			p := &parts[r.part]
-			r.part++
-			if p.ToolResult != nil {
-				return p
+// resultsIn returns the tool results of messages.
+func resultsIn(messages []model.Message) iter.Seq[*model.Part] {
+	return func(yield func(*model.Part) bool) {
+		for i := range messages {
+			for j := range messages[i].Parts {
+				if p := &messages[i].Parts[j]; p.ToolResult != nil && !yield(p) {
+					return
+				}
 			}
 		}
-		r.in, r.part = r.in[1:], 0
 	}
-	return nil
 }
 
 // repairGroup completes an incomplete group: it returns the answer and one message with a result
@@ -71,14 +73,7 @@ func repairGroup(group []model.Message) []model.Message {
 	if group[0].Role == model.RoleTool {
 		return nil
 	}
-	var found []*model.Part
-	for r := (results{in: group[1:]}); ; {
-		p := r.next()
-		if p == nil {
-			break
-		}
-		found = append(found, p)
-	}
+	found := slices.Collect(resultsIn(group[1:]))
 	answers := model.Message{Role: model.RoleTool}
 	if len(group) > 1 {
 		answers.ID = group[1].ID

@@ -117,10 +117,7 @@ func (t *turn) prepareRequest(ctx context.Context, p *plugins.PhaseContext) erro
 
 // readConversation reads the conversation, to which the turn only ever appends.
 func (t *turn) readConversation(p *plugins.PhaseContext) {
-	t.conversation, t.leading = p.Messages, 0
-	for t.leading < len(p.Messages) && p.Messages[t.leading].Role == model.RoleSystem {
-		t.leading++
-	}
+	t.conversation, t.leading = p.Messages, systemMessages(p.Messages)
 	t.task = findTask(p, t.leading)
 }
 
@@ -157,7 +154,7 @@ func (t *turn) fitRequest(messages []model.Message, offered []model.Tool) []mode
 			by = append(by, t.conversation[t.task.start:t.task.end]...)
 			covered = max(covered, t.task.end)
 		}
-		messages = replaceRange(messages, start, covered-t.leading, by)
+		messages = slices.Concat(messages[:start], by, messages[start+covered-t.leading:])
 		pinned = start + len(by)
 		shift = covered - pinned
 		task = t.task.plus(-shift)
@@ -200,17 +197,13 @@ func (t *turn) findConversation(request []model.Message) (start int, found bool)
 	return 0, false
 }
 
+// systemMessages counts the leading system messages.
 func systemMessages(messages []model.Message) int {
 	n := 0
 	for n < len(messages) && messages[n].Role == model.RoleSystem {
 		n++
 	}
 	return n
-}
-
-// replaceRange returns messages with a range replaced by others.
-func replaceRange(messages []model.Message, start, count int, by []model.Message) []model.Message {
-	return slices.Concat(messages[:start], by, messages[start+count:])
 }
 
 // reportTrimming emits the trimming of the request if it changed, and keeps the cut for later
