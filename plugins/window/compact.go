@@ -102,13 +102,6 @@ type estimated struct {
 
 func (e *estimated) sumOf(from, to int) int { return sum(e.messages[from:max(from, to)]) }
 
-func sum(costs []int) (n int) {
-	for _, c := range costs {
-		n += c
-	}
-	return n
-}
-
 // estimateRequest returns the size of the next request before trimming.
 func (t *turn) estimateRequest(p *plugins.PhaseContext) estimated {
 	latest := latestStep(t.conversation)

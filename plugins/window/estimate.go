@@ -97,3 +97,11 @@ func blobWeight(p *model.Part) int {
 		return 4 * fileTokens
 	}
 }
+
+// sum returns the sum of estimates.
+func sum(costs []int) (n int) {
+	for _, c := range costs {
+		n += c
+	}
+	return n
+}
