@@ -40,7 +40,7 @@ func mixHash(x uint64) uint64 {
 	return x
 }
 
-// maxSeats limits the number of sessions that a pool remembers.
+// maxSeats limits the number of sessions whose seats a pool remembers.
 const maxSeats = 4096
 
 // seat is the member that serves a session.
@@ -48,37 +48,4 @@ type seat struct {
 	home int
 	// moves counts how often the session changed its home.
 	moves int
-}
-
-// seats holds the seats of the most recent sessions, by session key. Calls outside a session have
-// the empty key and are not remembered.
-type seats struct {
-	byKey map[string]seat
-	// ring holds the keys in order of arrival; next is the position of the next one once the ring
-	// is full.
-	ring []string
-	next int
-}
-
-func newSeats() *seats { return &seats{byKey: make(map[string]seat)} }
-
-func (s *seats) get(key string) (seat, bool) {
-	found, ok := s.byKey[key]
-	return found, ok
-}
-
-func (s *seats) put(key string, to seat) {
-	if key == "" {
-		return
-	}
-	if _, known := s.byKey[key]; !known {
-		if len(s.ring) < maxSeats {
-			s.ring = append(s.ring, key)
-		} else {
-			delete(s.byKey, s.ring[s.next])
-			s.ring[s.next] = key
-			s.next = (s.next + 1) % maxSeats
-		}
-	}
-	s.byKey[key] = to
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/recent"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -65,7 +66,9 @@ type Pool struct {
 	gone []*Error
 	// served counts the sessions that round robin gave each member.
 	served []float64
-	seats  *seats
+	// seats holds the seats of the latest sessions, by session key. Calls outside a session have the
+	// empty key and are not remembered.
+	seats *recent.Map[string, seat]
 }
 
 var _ Executor = (*Pool)(nil)
@@ -75,7 +78,7 @@ func NewPool(id string, members []Member, policy PoolPolicy) *Pool {
 	return &Pool{
 		id: id, members: members, policy: policy,
 		gone: make([]*Error, len(members)), served: make([]float64, len(members)),
-		seats: newSeats(),
+		seats: recent.NewMap[string, seat](maxSeats),
 	}
 }
 
@@ -194,10 +197,10 @@ func (p *Pool) planRoute(req *Request, unread []*Error) *route {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s, known := p.seats.get(r.key)
+	s, known := p.seats.Get(r.key)
 	if !known {
 		s.home = p.chooseHome(r.key, unread)
-		p.seats.put(r.key, s)
+		p.takeSeat(r, s)
 	}
 	r.mayMove = p.policy.MaxMoves == nil || s.moves < *p.policy.MaxMoves
 	r.order = make([]int, 0, len(p.members))
@@ -265,8 +268,15 @@ func (p *Pool) readErrors(req *Request) ([]*Error, error) {
 func (p *Pool) settleHome(r *route, i int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if s, _ := p.seats.get(r.key); s.home != i {
-		p.seats.put(r.key, seat{home: i, moves: s.moves + 1})
+	if s, _ := p.seats.Get(r.key); s.home != i {
+		p.takeSeat(r, seat{home: i, moves: s.moves + 1})
+	}
+}
+
+// takeSeat remembers the seat of a session.
+func (p *Pool) takeSeat(r *route, to seat) {
+	if r.key != "" {
+		p.seats.Put(r.key, to)
 	}
 }
 

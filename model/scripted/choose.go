@@ -21,8 +21,8 @@ func (e *Executor) chooseReply(req *model.Request) *reply {
 		}
 		return p.fallback
 	}
-	var room [4]uint64
-	s := selection{program: p, used: bits(room[:]).atLeast(len(p.replies))}
+	var room [256]bool
+	s := selection{program: p, used: append(room[:0], make([]bool, len(p.replies))...)}
 	s.skipLost(lost)
 	for i := range run {
 		switch run[i].Role {
@@ -45,18 +45,17 @@ func (e *Executor) nextForgetful(req *model.Request, s *selection) *reply {
 	asked, place := f.requestKey(req, s.text), f.placeKey(req)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	r := s.nextReply(f.count[asked].times, f.count[place].times)
-	switch {
-	case r == nil || r == e.program.fallback:
-		delete(f.count, asked)
-		delete(f.count, place)
-	case r.breaksOff():
-		f.addFailure(asked)
-	case r.isSilent():
-		f.addFailure(place)
-	default:
-		delete(f.count, asked)
-		delete(f.count, place)
+	failed, _ := f.count.Get(asked)
+	silent, _ := f.count.Get(place)
+	r := s.nextReply(failed, silent)
+	switch answers := r == nil || r == e.program.fallback; {
+	case !answers && r.breaksOff():
+		f.count.Put(asked, failed+1)
+	case !answers && r.isSilent():
+		f.count.Put(place, silent+1)
+	case failed > 0 || silent > 0:
+		f.count.Put(asked, 0)
+		f.count.Put(place, 0)
 	}
 	return r
 }
@@ -166,7 +165,8 @@ func (p *program) openPrefix(text string) (longest string, ok bool) {
 // selection walks a run and finds the replies that it used.
 type selection struct {
 	program *program
-	used    bits
+	// used marks the used replies.
+	used []bool
 	// text is the text of the last user or tool message.
 	text string
 	// spent counts how often the reply with the number failing has failed and left partial text in
@@ -197,12 +197,12 @@ func (s *selection) passAnswer(m *model.Message) {
 		found := false
 		if r.breaksOff() {
 			if r.keptIn(m) {
-				s.used.set(i)
+				s.used[i] = true
 				return
 			}
 			rest, found = s.failedIn(i, rest)
 		} else {
-			s.used.set(i)
+			s.used[i] = true
 			if rest, found = strings.CutPrefix(rest, r.text); !r.open || !found {
 				return
 			}
@@ -210,7 +210,7 @@ func (s *selection) passAnswer(m *model.Message) {
 		if found && rest == "" && !calls {
 			return
 		}
-		s.used.set(i)
+		s.used[i] = true
 	}
 }
 
@@ -236,7 +236,7 @@ func (s *selection) skipLost(lost int) {
 		if r.match != (matcher{}) {
 			continue
 		}
-		s.used.set(i)
+		s.used[i] = true
 		if !r.breaksOff() && !r.open {
 			lost--
 		}
@@ -271,7 +271,7 @@ func (s *selection) nextReply(failed, silent int) *reply {
 }
 
 func (s *selection) replyFits(i int) bool {
-	return !s.used.has(i) && s.program.replies[i].match.matchesText(s.text)
+	return !s.used[i] && s.program.replies[i].match.matchesText(s.text)
 }
 
 // resultsText returns the joined text of tool results.
@@ -292,18 +292,3 @@ func resultsText(parts []model.Part) string {
 	}
 	return first
 }
-
-// bits is a set of small numbers.
-type bits []uint64
-
-func (b bits) atLeast(n int) bits {
-	const word = 64
-	if n <= len(b)*word {
-		return b
-	}
-	return make(bits, (n+word-1)/word)
-}
-
-func (b bits) has(i int) bool { return b[i/64]&(1<<(i%64)) != 0 }
-
-func (b bits) set(i int) { b[i/64] |= 1 << (i % 64) }

@@ -88,12 +88,12 @@ func TestMappedSchemasAreRemembered(t *testing.T) {
 	if other, _ := OpenAI.Map(schema); string(other.Schema) == string(first.Schema) {
 		t.Errorf("OpenAI gets the schema of Gemini: %s", other.Schema)
 	}
-	for i := range 3 * maxRemembered {
+	for i := range 2 * maxRemembered {
 		if _, err := Gemini.Map(fmt.Appendf(nil, `{"type":"object","title":"%d"}`, i)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if n := len(remembered.young) + len(remembered.aged); n > 2*maxRemembered {
+	if n := remembered.known.Len(); n > maxRemembered {
 		t.Errorf("%d schemas are kept", n)
 	}
 	if again, err := Gemini.Map(schema); err != nil || string(again.Schema) != string(first.Schema) {
