@@ -59,7 +59,7 @@ func TestToolBudgetsAndLabelsAreConfigured(t *testing.T) {
 	c := composing(t, func(d *registry.Draft) {
 		d.Models.Put("named", &spec.Model{ID: "named", ProviderID: "main", UpstreamModel: "gpt-x", Label: "House model"})
 	})
-	c.budgets = map[string]int{"weather": 7, "absent": 1}
+	c.settings.ToolBudgets = map[string]int{"weather": 7, "absent": 1}
 	budgets := c.must(t, `{"systemPrompt":"s","prompt":"p"}`).Overrides.ToolBudgets
 	if len(budgets) != 1 || budgets["weather"].MaxCalls != 7 {
 		t.Errorf("the budgets are %v", budgets)

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/nearest"
@@ -28,15 +27,8 @@ type composer struct {
 	set *registry.Set
 	// current is the agent that has the conversation of the session; empty for a run
 	// without a session.
-	current string
-	// defaultModel is the model for specs without one.
-	defaultModel string
-	// localToolTimeout is how long a run waits for its client.
-	localToolTimeout time.Duration
-	// tools are patterns of declared tools that requests may name; see Settings.
-	tools spec.Names
-	// budgets are the tool call limits of runs that do not set their own.
-	budgets map[string]int
+	current  string
+	settings Settings
 	// guarded returns the tools that agents guard.
 	guarded func() (map[string]string, error)
 }
@@ -45,7 +37,7 @@ type composer struct {
 // no input, it checks whether runs are possible. The error is a *requestError.
 func (c *composer) composeTurn(caller service.Caller, r *request) (*service.CreateTurn, error) {
 	turn := &service.CreateTurn{
-		Background: true, TextHistory: true, InteractionTimeout: c.localToolTimeout, OnTimeout: service.TimeoutFails,
+		Background: true, TextHistory: true, InteractionTimeout: c.settings.LocalToolTimeout, OnTimeout: service.TimeoutFails,
 	}
 	usable := service.NewCatalog(c.set, caller)
 	agent, err := c.composeAgent(usable, r)
@@ -143,7 +135,7 @@ func (c *composer) newEphemeral(declared *spec.Agent, r *request, chosen *chosen
 		agent.UseModel(r.ModelID) // its provider knows the names
 	} else if declared == nil || r.ModelID != "" {
 		var err error
-		if agent.ModelID, err = modelsOf(c.set, c.defaultModel).findModel(r.ModelID); err != nil {
+		if agent.ModelID, err = modelsOf(c.set, c.settings.DefaultModel).findModel(r.ModelID); err != nil {
 			return nil, err
 		}
 	}
@@ -161,7 +153,7 @@ func (c *composer) baseAgent(declared *spec.Agent, r *request) *spec.Agent {
 	}
 	off := spec.EffortPercent(0)
 	agent, _ := c.set.Defaults.Apply(&spec.Agent{
-		ID: ephemeralAgent, Description: r.Name, SystemPrompt: spec.QuotePrompt(r.SystemPrompt), ReasoningEffort: &off,
+		ID: spec.EphemeralAgent, Description: r.Name, SystemPrompt: spec.QuotePrompt(r.SystemPrompt), ReasoningEffort: &off,
 		MaxContinuationRetries: new(int),     // clients learn of truncated answers
 		AllowedTools:           spec.Names{}, // it has only the registry tools that it names
 	})
@@ -236,7 +228,7 @@ func (c *composer) toolBudgets(agent *spec.Agent, r *request, chosen *chosenTool
 // standardBudgets returns the settings' budgets for the available tools.
 func (c *composer) standardBudgets(chosen *chosenTools) map[string]spec.ToolBudget {
 	budgets := make(map[string]spec.ToolBudget)
-	for name, calls := range c.budgets {
+	for name, calls := range c.settings.ToolBudgets {
 		if _, global := c.set.Tools.Get(name); global || slices.Contains(chosen.ids, name) {
 			budgets[name] = spec.ToolBudget{MaxCalls: calls}
 		}
@@ -309,7 +301,7 @@ func (c *composer) withheldTools(agent *spec.Agent) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	withheld, err := toolgrant.WithoutAgent(c.set, c.tools, guarded, "server.agent_runs.tools does not list it")
+	withheld, err := toolgrant.WithoutAgent(c.set, c.settings.Tools, guarded, "server.agent_runs.tools does not list it")
 	if err != nil || agent == nil {
 		return withheld, err
 	}

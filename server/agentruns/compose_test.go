@@ -52,7 +52,7 @@ func guardsNothing() (map[string]string, error) { return nil, nil } //nolint:nil
 // composing composes over what catalogue declares, and more.
 func composing(t testing.TB, edits ...func(*registry.Draft)) *composer {
 	t.Helper()
-	return &composer{defaultModel: "fast", localToolTimeout: time.Minute, budgets: map[string]int{"recall": 4, "traverse": 3}, guarded: guardsNothing, set: declared(t, func(d *registry.Draft) {
+	return &composer{settings: Settings{DefaultModel: "fast", LocalToolTimeout: time.Minute, ToolBudgets: map[string]int{"recall": 4, "traverse": 3}}, guarded: guardsNothing, set: declared(t, func(d *registry.Draft) {
 		catalogue(d)
 		for _, id := range []string{"recall", "weather", "fs_read"} {
 			d.Tools.Put(id, noop{})
@@ -93,7 +93,7 @@ func TestASpecBringsItsAgentAlong(t *testing.T) {
 	}
 	agent := turn.Ephemeral.Agent
 	want := spec.Agent{
-		ID: ephemeralAgent, Description: "helper", ModelID: "fast", SystemPrompt: "Be brief.", ReasoningEffort: &spec.Effort{Level: "off"},
+		ID: spec.EphemeralAgent, Description: "helper", ModelID: "fast", SystemPrompt: "Be brief.", ReasoningEffort: &spec.Effort{Level: "off"},
 		MaxContinuationRetries: new(int),
 		AllowedTools:           spec.Names{"weather", "mcp__jira__search", "look"},
 		AllowedToolPatterns:    spec.Names{"fs_*"}, ExcludedTools: spec.Names{"fs_read"}, Sections: spec.Sections{"retry": json.RawMessage("{}")},
@@ -378,7 +378,7 @@ func BenchmarkCompose(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := (&composer{set: set, defaultModel: "fast", guarded: guardsNothing}).composeTurn(anybody, r); err != nil {
+		if _, err := (&composer{set: set, settings: Settings{DefaultModel: "fast"}, guarded: guardsNothing}).composeTurn(anybody, r); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -34,11 +34,10 @@ func decodeBody(data []byte) (fields, error) {
 	if err := server.CheckJSON(data, server.MaxJSONDepth); err != nil {
 		return nil, newInvalid("%s", diag.Sentence("the body", err.Error()))
 	}
-	var body fields
-	if err := json.Unmarshal(data, &body); err != nil || body == nil {
+	body := objectOf(data)
+	if body == nil {
 		return nil, newInvalid("the body is not a JSON object")
 	}
-	maps.DeleteFunc(body, func(_ string, value json.RawMessage) bool { return isNull(value) })
 	return body, nil
 }
 

@@ -9,7 +9,9 @@ import (
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/event/interaction"
+	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/server"
+	clienttool "github.com/agentruntime/agentruntime/tools/client"
 )
 
 // hugeLog is a log in which every event that a run tells of says more than a frame
@@ -24,7 +26,7 @@ func hugeLog(text string) []event.Data {
 		&event.InteractionRequest{Request: interaction.Request{ID: "p", CallID: "c", Tool: "weather", Arguments: raw, Action: "tool:PermissionConfirm", Message: text, Parameters: raw, ResponseSchema: raw}},
 		&event.ToolCallResumed{TargetID: "p", Action: "resume", Result: raw},
 		&event.InteractionRequest{Request: interaction.Request{ID: "q", CallID: "q", Tool: "choose", Action: "ask:question", Message: text, Parameters: raw, ResponseSchema: raw}},
-		&event.InteractionRequest{Request: interaction.Request{ID: "e", CallID: "d", Tool: "look", Action: actionClientCall, Arguments: json.RawMessage(`{}`), Parameters: json.RawMessage(`{"kind":"a2a_local","agentCard":` + string(raw) + `}`)}},
+		&event.InteractionRequest{Request: interaction.Request{ID: "e", CallID: "d", Tool: "look", Action: clienttool.Action, Arguments: json.RawMessage(`{}`), Parameters: json.RawMessage(`{"kind":"a2a_local","agentCard":` + string(raw) + `}`)}},
 		&event.ToolCallResumed{TargetID: "e", Action: "resume", Result: raw},
 		&event.ToolCallDone{ID: "c", Name: "weather", Outcome: event.CallSucceeded, Result: toolResult1(text)},
 		&event.LoopDetected{Count: 3, Tools: names}, &event.ToolBudgetExceeded{Tool: text},
@@ -38,7 +40,7 @@ func TestNoEventIsLargerThanAFrame(t *testing.T) {
 	for name, text := range map[string]string{"control": strings.Repeat("\x01", 1<<20), "wide": strings.Repeat("界", 1<<20), "markup": strings.Repeat("<", 200<<10)} {
 		ends := []event.Data{
 			&event.RunFinish{Result: &event.Output{Response: text}, Termination: event.Termination{Type: event.NaturalEnd}},
-			&event.RunFinish{Result: &event.Output{Response: text}, FinishReason: maxTokens, Termination: event.Termination{Type: event.NaturalEnd}},
+			&event.RunFinish{Result: &event.Output{Response: text}, FinishReason: model.FinishMaxTokens, Termination: event.Termination{Type: event.NaturalEnd}},
 			&event.RunFinish{Termination: event.Termination{Type: event.Failed, Code: "provider", Detail: text}},
 			&event.RunFinish{Termination: event.Termination{Type: event.Canceled}},
 		}

@@ -55,7 +55,7 @@ func (c *call) pendingInteractions(ctx context.Context, found *run) ([]pendingIn
 	if err != nil {
 		return nil, err
 	}
-	t := newTranslator(found.record.runFacts())
+	t := newTranslator(found.record.runFacts)
 	for _, i := range asked {
 		tool := i.Request.Tool
 		if !forClient(i.Request.Action) {

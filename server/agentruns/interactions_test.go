@@ -12,6 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/builder"
 	"github.com/agentruntime/agentruntime/plugins/permission"
 	"github.com/agentruntime/agentruntime/spec"
+	clienttool "github.com/agentruntime/agentruntime/tools/client"
 )
 
 // guarded declares an agent whose calls of weather a person has to approve.
@@ -149,7 +150,7 @@ func TestACallOfTheClientThatNeedsAnApproval(t *testing.T) {
 	list := w.answered(id, func(call map[string]any) string {
 		view := w.must(http.StatusOK, http.MethodGet, "/agent-runs/"+id, "")
 		pending, _ := view["pendingInteractions"].([]any)
-		if len(pending) != 1 || pending[0].(map[string]any)["toolUseId"] != call["toolUseId"] || pending[0].(map[string]any)["action"] != actionClientCall {
+		if len(pending) != 1 || pending[0].(map[string]any)["toolUseId"] != call["toolUseId"] || pending[0].(map[string]any)["action"] != clienttool.Action {
 			t.Errorf("it is read as %v", view)
 		}
 		return `,"result":"seen"`

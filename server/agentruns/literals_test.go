@@ -84,7 +84,7 @@ func TestIdsOfRuns(t *testing.T) {
 		t.Errorf("the run is %s", id)
 	}
 	// A run of a server that gave none.
-	k := &composer{set: w.service.Runtime().Revision().Set(), defaultModel: "fast", guarded: guardsNothing}
+	k := &composer{set: w.service.Runtime().Revision().Set(), settings: Settings{DefaultModel: "fast"}, guarded: guardsNothing}
 	asked, err := readRequest(fields{fieldSystemPrompt: []byte(`"Obey."`), fieldPrompt: []byte(`"say old"`)}, forRun)
 	if err != nil {
 		t.Fatal(err)

@@ -16,9 +16,6 @@ type toolAnswer struct {
 	clienttool.Answer
 }
 
-// actionClientCall is the action of a client tool's call.
-const actionClientCall = clienttool.Action
-
 // forClient reports whether an interaction is for the client of a run: a call that the client makes
 // itself, or a question for a person.
 func forClient(action string) bool {

@@ -6,7 +6,6 @@ import (
 	"maps"
 
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/spec"
 )
 
 // The fields of a spec.
@@ -33,9 +32,6 @@ var (
 	runFields      = namesOf(turnBody{})
 	inputFields    = namesOf(inputBody{})
 )
-
-// ephemeralAgent is the id of the agents that specs define.
-const ephemeralAgent = spec.EphemeralAgent
 
 // selectFields returns the fields with the given names.
 func (f fields) selectFields(lists ...[]string) fields {

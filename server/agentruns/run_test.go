@@ -19,6 +19,7 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/dispatch/local"
 	"github.com/agentruntime/agentruntime/store/memory"
+	clienttool "github.com/agentruntime/agentruntime/tools/client"
 )
 
 // caller is a model that calls each tool it is offered once, and then repeats the
@@ -81,7 +82,7 @@ func running(t *testing.T, exec *caller, tools TurnToolsSettings) (*service.Serv
 	if err := s.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	return s, &composer{set: rt.Revision().Set(), guarded: guardsNothing, localToolTimeout: time.Minute}
+	return s, &composer{set: rt.Revision().Set(), guarded: guardsNothing, settings: Settings{LocalToolTimeout: time.Minute}}
 }
 
 // begin begins a run in a session of its own.
@@ -133,7 +134,7 @@ func TestARunAsksItsClient(t *testing.T) {
 	answers := map[string]string{"look": `{"result":"seen"}`, "peer": `{"error":"no"}`, "read.file": `{"result":""}`}
 	for _, i := range open {
 		answer, known := answers[i.Request.Tool]
-		if !known || i.Request.Action != actionClientCall || string(i.Request.Arguments) != `{"message":"hi"}` {
+		if !known || i.Request.Action != clienttool.Action || string(i.Request.Arguments) != `{"message":"hi"}` {
 			t.Errorf("it asks %+v", i.Request)
 		}
 		if _, err := s.AnswerInteraction(t.Context(), owner, run.ID, interaction.Answer{Target: i.Request.CallID, Result: json.RawMessage(answer)}); err != nil {

@@ -36,12 +36,8 @@ const (
 // runRecord is stored with a turn that is a run. Turns without one are not runs.
 type runRecord struct {
 	// Spec is the request without the input and the values of headers.
-	Spec  fields    `json:"spec"`
-	Model modelUsed `json:"model"`
-	// Thinks is set if the client requested the model's thoughts.
-	Thinks bool `json:"thinks,omitempty"`
-	// Local maps the model's names of client tools to the client's names.
-	Local map[string]string `json:"local,omitempty"`
+	Spec fields `json:"spec"`
+	runFacts
 	// InSession is set when the client knows the session.
 	InSession bool `json:"in_session,omitempty"`
 }
@@ -54,10 +50,6 @@ const (
 	statusFailed    = "failed"
 	statusCanceled  = "cancelled"
 )
-
-func (r *runRecord) runFacts() runFacts {
-	return runFacts{model: r.Model, thinks: r.Thinks, local: r.Local}
-}
 
 // run is a turn as a run.
 type run struct {
@@ -119,8 +111,11 @@ func (c *call) beginTurn(f fields, session *service.Session, label string, again
 		return nil, nil, err
 	}
 	record := runRecord{
-		Spec: redactSpec(specOf(f)), Model: k.modelOf(made), Local: localNames(asked.tools), InSession: session != nil && label == labelSession,
-		Thinks: made.Ephemeral == nil && asked.effort == nil || asked.effort != nil && *asked.effort > 0,
+		Spec: redactSpec(specOf(f)), InSession: session != nil && label == labelSession,
+		runFacts: runFacts{
+			Model: k.modelOf(made), Local: localNames(asked.tools),
+			Thinks: made.Ephemeral == nil && asked.effort == nil || asked.effort != nil && *asked.effort > 0,
+		},
 	}
 	if made.Metadata, err = own.Encode(record); err != nil {
 		return nil, nil, err
@@ -171,7 +166,7 @@ func (c *composer) modelOf(turn *service.CreateTurn) modelUsed {
 		name := cmp.Or(agent.Model(), used.ID)
 		used = modelUsed{ID: name, Provider: agent.Endpoint.Target, VendorModelID: name}
 	}
-	for _, m := range modelsOf(c.set, c.defaultModel).list {
+	for _, m := range modelsOf(c.set, c.settings.DefaultModel).list {
 		if agent.Local() && m.declared == agent.ModelID {
 			used = modelUsed{ID: m.ID, Provider: m.Provider, VendorModelID: m.VendorModelID}
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/spec"
 )
 
 // labelEnded is the label that says when a session ended.
@@ -200,12 +201,10 @@ func (c *call) readSession() error {
 }
 
 // nameOf returns the name in a validated spec.
-func nameOf(spec fields) string {
+func nameOf(f fields) string {
 	var name string
-	if err := spec.readField(fieldName, &name, "a string"); err != nil {
-		return ephemeralAgent
-	}
-	return cmp.Or(name, ephemeralAgent)
+	_ = json.Unmarshal(f[fieldName], &name) // it is valid or absent
+	return cmp.Or(name, spec.EphemeralAgent)
 }
 
 // spokenTexts returns the texts of a conversation: the inputs and the final answer to each, without

@@ -68,7 +68,7 @@ func (c *call) readRun() error {
 
 // terminalPayload returns the payload of a finished run's last event and the run's usage.
 func (c *call) terminalPayload(ctx context.Context, found *run) (payload, usage, error) {
-	t := newTranslator(found.record.runFacts())
+	t := newTranslator(found.record.runFacts)
 	for record, err := range c.settings.Service.Events(ctx, c.caller, found.ID, 0) {
 		if err != nil {
 			return nil, usage{}, err

@@ -39,7 +39,7 @@ func (c *call) openSender() (*sender, error) {
 	}
 	return &sender{
 		Surface: c.Surface, caller: c.caller, log: c.settings.Service.Follower(c.caller, found.Turn, 0, c.settings.KeepAlive),
-		translator: newTranslator(found.record.runFacts()), id: found.ID, after: resumeFrom(c.r), stored: found.Seq,
+		translator: newTranslator(found.record.runFacts), id: found.ID, after: resumeFrom(c.r), stored: found.Seq,
 	}, nil
 }
 

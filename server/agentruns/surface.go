@@ -111,8 +111,7 @@ func (c *call) checkWorkspace() error {
 // newComposer returns a composer of turns in the caller's current revision.
 func (s *Surface) newComposer(ctx context.Context, caller service.Caller) *composer {
 	return &composer{
-		set: s.settings.Service.SetFor(ctx, caller.Tenant), defaultModel: s.settings.DefaultModel, localToolTimeout: s.settings.LocalToolTimeout, budgets: s.settings.ToolBudgets,
-		tools:   s.settings.Tools,
+		set: s.settings.Service.SetFor(ctx, caller.Tenant), settings: s.settings,
 		guarded: func() (map[string]string, error) { return s.settings.Service.GuardedTools(ctx, caller.Tenant) },
 	}
 }

@@ -86,7 +86,7 @@ func TestALocalTool(t *testing.T) {
 	if e.ID != "look" || string(e.Descriptor.Parameters) != parameters || e.Descriptor.Output != nil || e.Descriptor.Description != "Looks.\n\n"+clienttool.LongRunning {
 		t.Errorf("it is %+v", e.Descriptor)
 	}
-	if q := echo(t, e); string(q.Parameters) != `{"kind":"local"}` || q.Action != actionClientCall {
+	if q := echo(t, e); string(q.Parameters) != `{"kind":"local"}` || q.Action != clienttool.Action {
 		t.Errorf("it asks %+v", q)
 	}
 	for _, schema := range []string{`{"type":"string"}`, `true`, `[]`, `"x"`, `null`} {

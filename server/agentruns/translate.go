@@ -3,6 +3,7 @@ package agentruns
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/event"
@@ -10,6 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/spec"
+	clienttool "github.com/agentruntime/agentruntime/tools/client"
 )
 
 // translator turns the log of a turn into the events of a run. It is a fold: the
@@ -44,13 +46,13 @@ type translator struct {
 
 // runFacts is information about a run that is not in its log.
 type runFacts struct {
-	// model is the requested model. For a pool it is the first member, because the answering one
+	// Model is the requested model. For a pool it is the first member, because the answering one
 	// is not known beforehand.
-	model modelUsed
-	// thinks is set if the client requested the model's thoughts.
-	thinks bool
-	// local maps the model's names of client tools to the client's names.
-	local map[string]string
+	Model modelUsed `json:"model"`
+	// Thinks is set if the client requested the model's thoughts.
+	Thinks bool `json:"thinks,omitempty"`
+	// Local maps the model's names of client tools to the client's names.
+	Local map[string]string `json:"local,omitempty"`
 }
 
 // kindLocal is the kind of a tool that the client runs itself.
@@ -60,7 +62,7 @@ const kindLocal = "local"
 const subtypeLocalTimeout = "error_local_tool_timeout"
 
 func newTranslator(facts runFacts) *translator {
-	return &translator{facts: facts, model: facts.model}
+	return &translator{facts: facts, model: facts.Model}
 }
 
 // translateRecord returns the events for a record of the log. Records that clients do not see
@@ -111,7 +113,7 @@ func (t *translator) payloadsFor(data event.Data) []payload {
 		t.noteDelta()
 		return []payload{assistantDelta{Text: d.Delta}}
 	case *event.ReasoningDelta:
-		if t.facts.thinks {
+		if t.facts.Thinks {
 			t.noteDelta()
 			return []payload{thinkingDelta{Text: d.Delta}}
 		}
@@ -166,11 +168,8 @@ func (t *translator) forgetPartial() {
 }
 
 func (t *translator) dropCall(id string) {
-	for i, c := range t.calls {
-		if c.ID == id {
-			t.calls = append(t.calls[:i], t.calls[i+1:]...)
-			return
-		}
+	if i := slices.IndexFunc(t.calls, func(c *event.ToolCallReady) bool { return c.ID == id }); i >= 0 {
+		t.calls = slices.Delete(t.calls, i, i+1)
 	}
 }
 
@@ -183,17 +182,14 @@ func (t *translator) messagePayloads(d *event.InferenceComplete) []payload {
 	for _, c := range t.calls {
 		delete(t.answered, c.ID) // some models reuse their ids
 		m.ToolCalls = append(m.ToolCalls, toolUse{ID: c.ID, Name: t.clientToolName(c.Name), Input: rawjson.Object(c.Arguments)})
-		if _, local := t.facts.local[c.Name]; !local {
+		if _, local := t.facts.Local[c.Name]; !local {
 			list = append(list, toolCall{ToolUseID: c.ID, Name: c.Name, Input: rawjson.Object(c.Arguments)})
 		}
 	}
 	list[0] = m
 	t.turns++
 	t.noteServedModel(d)
-	t.spent.Input += d.Usage.Input
-	t.spent.Output += d.Usage.Output
-	t.spent.CacheRead += d.Usage.CacheRead
-	t.spent.Reasoning += d.Usage.Reasoning
+	t.spent.Add(d.Usage)
 	t.open = false
 	t.forgetPartial()
 	return list
@@ -209,7 +205,7 @@ func (t *translator) noteServedModel(d *event.InferenceComplete) {
 
 // clientToolName returns the client's name of a tool, given the model's name.
 func (t *translator) clientToolName(tool string) string {
-	if name, local := t.facts.local[tool]; local {
+	if name, local := t.facts.Local[tool]; local {
 		return name
 	}
 	return tool
@@ -260,7 +256,7 @@ func (t *translator) finishPayload(d *event.RunFinish) payload {
 		return canceled{Reason: "user"}
 	case why.Code == string(spec.StopMaxRounds) && (why.Type == event.BudgetExceeded || why.Type == event.Stopped):
 		return runResult{Subtype: "error_max_tool_turns", Error: "the run used up its tool turns", usage: used}
-	case why.Status() == event.StatusSucceeded && d.FinishReason == maxTokens:
+	case why.Status() == event.StatusSucceeded && d.FinishReason == model.FinishMaxTokens:
 		cut := *d
 		cut.Termination = event.Termination{Type: event.Failed, Code: classTruncation}
 		return t.failurePayload(&cut, used)
@@ -283,16 +279,13 @@ func (t *translator) outcomeFrame(o *event.Outcome) frame {
 	return frame{Seq: t.seq, Type: p.eventKind(), Payload: p}
 }
 
-// maxTokens is the finish reason of an answer cut off by the output limit.
-const maxTokens = model.FinishMaxTokens
-
 // failurePayload returns the terminal event of a run that failed.
 func (t *translator) failurePayload(d *event.RunFinish, used usage) payload {
 	class := errorClass(d.Termination)
 	e := runError{Error: errorText(class, &d.Termination), Code: class, ErrorClass: class, Retryable: retryable[class], usage: used}
 	switch class {
 	case classTruncation:
-		e.Error = "Model output was truncated (stop_reason=" + string(cmp.Or(d.FinishReason, maxTokens)) + ")."
+		e.Error = "Model output was truncated (stop_reason=" + string(cmp.Or(d.FinishReason, model.FinishMaxTokens)) + ")."
 	case classLocalTimeout:
 		e.Error, e.Subtype = t.timedOut()
 	}
@@ -320,7 +313,7 @@ func (t *translator) askPayloads(d *event.InteractionRequest) []payload {
 	if !forClient(d.Action) {
 		return []payload{interactionOf(&d.Request, t.clientToolName(d.Tool))}
 	}
-	if d.Action != actionClientCall {
+	if d.Action != clienttool.Action {
 		return []payload{localToolCall{ToolUseID: d.CallID, Name: d.Tool, Args: questionArgs(d), localEcho: localEcho{Kind: kindLocal}}}
 	}
 	call := localToolCall{ToolUseID: d.CallID, Name: d.Tool, Args: rawjson.Object(d.Arguments), localEcho: localEcho{Kind: kindLocal}}
@@ -342,7 +335,7 @@ func (t *translator) answerPayloads(d *event.ToolCallResumed) []payload {
 		return nil
 	case !forClient(asked.Action):
 		return []payload{interactionResolved{InteractionID: asked.ID, ToolUseID: callOf(asked.Tool, asked.CallID), Action: d.Action, Result: d.Result}}
-	case asked.Action != actionClientCall:
+	case asked.Action != clienttool.Action:
 		setEntry(&t.answered, asked.CallID, true)
 		text := echoText(answerText(d.Result))
 		return []payload{localToolResultIn{ToolUseID: asked.CallID, Result: &text, Output: &text}}

@@ -12,12 +12,13 @@ import (
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/event/interaction"
+	clienttool "github.com/agentruntime/agentruntime/tools/client"
 )
 
 // fake facts of runs.
 var facts = runFacts{
-	model: modelUsed{ID: "platform:m", Provider: "openai", VendorModelID: "m"}, thinks: true,
-	local: map[string]string{"look": "look", "read_file": "read.file"},
+	Model: modelUsed{ID: "platform:m", Provider: "openai", VendorModelID: "m"}, Thinks: true,
+	Local: map[string]string{"look": "look", "read_file": "read.file"},
 }
 
 func recordOf(t interface{ Fatal(args ...any) }, seq int, data event.Data) event.Record {
@@ -63,7 +64,7 @@ func TestWhatALogBecomes(t *testing.T) {
 	complete := func(reason string) *event.InferenceComplete {
 		return &event.InferenceComplete{Model: "m", FinishReason: event.FinishReason(reason)}
 	}
-	ask := &event.InteractionRequest{Request: interaction.Request{ID: "q", CallID: "c", Tool: "read.file", Arguments: json.RawMessage(`{}`), Action: actionClientCall, Parameters: json.RawMessage(`{"kind":"mcp_local","mcpServer":"fs"}`)}}
+	ask := &event.InteractionRequest{Request: interaction.Request{ID: "q", CallID: "c", Tool: "read.file", Arguments: json.RawMessage(`{}`), Action: clienttool.Action, Parameters: json.RawMessage(`{"kind":"mcp_local","mcpServer":"fs"}`)}}
 	end := func(why event.Termination) *event.RunFinish {
 		return &event.RunFinish{Status: why.Status(), Termination: why}
 	}
@@ -90,7 +91,7 @@ func TestWhatALogBecomes(t *testing.T) {
 			[]string{`local_tool_call {"toolUseId":"c","name":"read.file","args":{},"kind":"mcp_local","mcpServer":"fs"}`, `local_tool_result_in {"toolUseId":"c","result":"r","output":"r"}`},
 		},
 		"an id that is used again": {
-			[]event.Data{step, call("c", "look"), complete("tool_calls"), &event.InteractionRequest{Request: interaction.Request{ID: "c", CallID: "c", Tool: "look", Action: actionClientCall}},
+			[]event.Data{step, call("c", "look"), complete("tool_calls"), &event.InteractionRequest{Request: interaction.Request{ID: "c", CallID: "c", Tool: "look", Action: clienttool.Action}},
 				&event.ToolCallResumed{TargetID: "c", Action: "resume", Result: json.RawMessage(`{"error":""}`)}, &event.ToolCallDone{ID: "c", Name: "look", Outcome: event.CallFailed},
 				step, call("c", "look"), complete("tool_calls"), &event.ToolCallDone{ID: "c", Name: "look", Outcome: event.CallFailed, Result: toolResult1("again")}},
 			[]string{
@@ -131,7 +132,7 @@ func anyData(rt *rapid.T) event.Data {
 		&event.RunStart{AgentID: "a"}, &event.StepStart{Step: 1}, &event.TextDelta{Delta: text}, &event.ReasoningDelta{Delta: text}, &event.StreamReset{},
 		&event.ToolCallReady{ID: id, Name: name, Arguments: raw}, &event.ToolCallCancel{ID: id},
 		&event.InferenceComplete{FinishReason: "stop", Usage: event.Usage{Input: 1}},
-		&event.InteractionRequest{Request: interaction.Request{ID: id, CallID: id, Tool: name, Action: actionClientCall, Parameters: json.RawMessage(`{"kind":"local"}`)}},
+		&event.InteractionRequest{Request: interaction.Request{ID: id, CallID: id, Tool: name, Action: clienttool.Action, Parameters: json.RawMessage(`{"kind":"local"}`)}},
 		&event.ToolCallResumed{TargetID: id, Action: "resume", Result: raw}, &event.ToolCallDone{ID: id, Name: name, Outcome: event.CallSucceeded, Result: toolResult1(text)},
 		&event.LoopDetected{Tools: []string{name}}, &event.ToolBudgetExceeded{Tool: name}, &event.StepEnd{Step: 1},
 		&event.RunFinish{Result: &event.Output{Response: text}, Termination: event.Termination{Type: event.NaturalEnd}},
@@ -214,7 +215,7 @@ func TestALineIsNeverTooLong(t *testing.T) {
 	tr := newTranslator(facts)
 	var out bytes.Buffer
 	for i, data := range []event.Data{
-		&event.InteractionRequest{Request: interaction.Request{ID: "q", CallID: "c", Action: actionClientCall}},
+		&event.InteractionRequest{Request: interaction.Request{ID: "q", CallID: "c", Action: clienttool.Action}},
 		&event.ToolCallResumed{TargetID: "q", Action: "resume", Result: raw},
 		&event.ToolCallDone{ID: "d", Outcome: event.CallSucceeded, Result: toolResult1(long)},
 	} {

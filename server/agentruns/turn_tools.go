@@ -19,10 +19,10 @@ import (
 )
 
 const (
-	// DefaultConnectTimeout bounds connecting to an MCP server and listing its tools.
-	DefaultConnectTimeout = 15 * time.Second
-	// DefaultPeerTimeout is how long a called agent may take to reply.
-	DefaultPeerTimeout = 5 * time.Minute
+	// connectTimeout bounds connecting to an MCP server and listing its tools.
+	connectTimeout = 15 * time.Second
+	// peerTimeout is how long a called agent may take to reply.
+	peerTimeout = 5 * time.Minute
 )
 
 // PeerCall is a message to an agent that a spec names by the address of its card.
@@ -62,9 +62,6 @@ type TurnToolsSettings struct {
 	// ConnectMCP returns the tools of a server. They work until release is called, even if ctx has
 	// ended; nil reaches no servers. It must be safe for concurrent use.
 	ConnectMCP func(ctx context.Context, server MCPServer) (members []tools.Member, release func(), err error)
-	// ConnectTimeout and PeerTimeout default to the constants above.
-	ConnectTimeout time.Duration
-	PeerTimeout    time.Duration
 	// Logger logs unreachable servers; nil drops them.
 	Logger *zap.Logger
 
@@ -78,8 +75,6 @@ var _ service.TurnTools = (*TurnTools)(nil)
 
 // NewTurnTools returns the value for ServiceSettings.TurnTools.
 func NewTurnTools(s TurnToolsSettings) *TurnTools {
-	s.ConnectTimeout = cmp.Or(s.ConnectTimeout, DefaultConnectTimeout)
-	s.PeerTimeout = cmp.Or(s.PeerTimeout, DefaultPeerTimeout)
 	if s.Logger == nil {
 		s.Logger = zap.NewNop()
 	}
@@ -126,17 +121,17 @@ func (t *TurnTools) Make(ctx context.Context, list []service.EphemeralTool) ([]r
 		release()
 		return nil, nil, err
 	}
-	return assembleTools(refs, servers, t.peerTool), release, nil
+	return t.assembleTools(refs, servers), release, nil
 }
 
 // assembleTools returns the tools of all references. Tools with fixed ids come first, so that a
 // server's tools cannot take their names.
-func assembleTools(refs []toolRef, servers map[string]*mcpServer, peer func(*toolRef) tools.Tool) []resolve.EphemeralTool {
+func (t *TurnTools) assembleTools(refs []toolRef, servers map[string]*mcpServer) []resolve.EphemeralTool {
 	var made []resolve.EphemeralTool
 	for i := range refs {
 		ref := &refs[i]
 		if ref.Kind == kindA2A {
-			made = append(made, resolve.EphemeralTool{ID: ref.Name, Tool: peer(ref)})
+			made = append(made, resolve.EphemeralTool{ID: ref.Name, Tool: &peer{&t.settings, ref}})
 		}
 		for _, c := range ref.clientTools() {
 			made = append(made, resolve.EphemeralTool{ID: c.id, Tool: clienttool.New(c.config)})
@@ -206,7 +201,7 @@ var (
 
 // askServer lists the tools of one server within its timeout.
 func (t *TurnTools) askServer(ctx context.Context, ref *toolRef, server *mcpServer) {
-	ctx, cancel := context.WithTimeout(ctx, t.settings.ConnectTimeout)
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	members, release, err := t.reachPeer(ctx, ref)
 	if release != nil {
@@ -268,14 +263,12 @@ type peer struct {
 	ref      *toolRef
 }
 
-func (t *TurnTools) peerTool(ref *toolRef) tools.Tool { return &peer{&t.settings, ref} }
-
 // Descriptor describes the tool. The effect of a message on the agent is unknown, so it must not
 // be repeated.
 func (p *peer) Descriptor() tools.Descriptor {
 	return tools.Descriptor{
 		Description: cmp.Or(p.ref.Description, "Delegate a task to the "+p.ref.Name+" agent over A2A. Pass the full task as a single message."),
-		Parameters:  messageParameters, Effect: tools.Once, Timeout: p.settings.PeerTimeout,
+		Parameters:  messageParameters, Effect: tools.Once, Timeout: peerTimeout,
 	}
 }
 

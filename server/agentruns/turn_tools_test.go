@@ -118,7 +118,7 @@ func TestAServerThatDoesNotAnswerHoldsNobodyUp(t *testing.T) {
 			<-ctx.Done()
 			return nil, nil, ctx.Err()
 		}}).must(t, fsRef+`,{"kind":"mcp","name":"other","url":"https://x.example"}`)
-		if got := ids(made); !slices.Equal(got, []string{"fs_unavailable", "other_unavailable"}) || time.Since(began) != DefaultConnectTimeout {
+		if got := ids(made); !slices.Equal(got, []string{"fs_unavailable", "other_unavailable"}) || time.Since(began) != connectTimeout {
 			t.Errorf("there are %v after %s", got, time.Since(began))
 		}
 	})
@@ -175,7 +175,7 @@ func TestAnAgentElsewhereIsTold(t *testing.T) {
 		if entry == nil {
 			t.Fatal(found)
 		}
-		if entry.Descriptor.EffectClass() != tools.Once || entry.Descriptor.Limit() != DefaultPeerTimeout {
+		if entry.Descriptor.EffectClass() != tools.Once || entry.Descriptor.Limit() != peerTimeout {
 			t.Errorf("it is %+v", entry.Descriptor)
 		}
 		if entry.CheckArguments(t.Context(), []byte(`{}`)) == "" {

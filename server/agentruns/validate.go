@@ -83,7 +83,7 @@ func (r *request) readIdentity(f fields) error {
 	if r.AgentID != "" && !agentIDGrammar.MatchString(r.AgentID) {
 		return newInvalid("agentId %q is not a valid agent ID", clip.Text(r.AgentID))
 	}
-	r.Name = cmp.Or(r.Name, ephemeralAgent)
+	r.Name = cmp.Or(r.Name, spec.EphemeralAgent)
 	return nil
 }
 
