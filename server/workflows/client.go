@@ -21,39 +21,36 @@ type Client struct {
 // NewClient returns a client that sends its requests through c.
 func NewClient(c *native.Client) *Client { return &Client{c} }
 
-// send sends a request and decodes the response; into is nil if it has none.
-func (c *Client) send(ctx context.Context, method string, query url.Values, body, into any, path ...string) error {
-	return c.native.Do(ctx, &native.Request{Method: method, Prefix: prefix, Path: path, Query: query, Body: body}, into)
+// send sends a request and returns the decoded response.
+func send[T any](ctx context.Context, c *Client, method string, query url.Values, body any, path ...string) (*T, error) {
+	into := new(T)
+	return into, c.native.Do(ctx, &native.Request{Method: method, Prefix: prefix, Path: path, Query: query, Body: body}, into)
 }
 
 // ListStarts returns the schedules or event triggers that the caller sees.
 func (c *Client) ListStarts(ctx context.Context, k Kind) (*StartList, error) {
-	list := new(StartList)
-	return list, c.send(ctx, http.MethodGet, nil, nil, list, string(k))
+	return send[StartList](ctx, c, http.MethodGet, nil, nil, string(k))
 }
 
 // GetStart returns a schedule or an event trigger.
 func (c *Client) GetStart(ctx context.Context, k Kind, id string) (*Start, error) {
-	s := new(Start)
-	return s, c.send(ctx, http.MethodGet, nil, nil, s, string(k), id)
+	return send[Start](ctx, c, http.MethodGet, nil, nil, string(k), id)
 }
 
 // CreateStart creates a schedule or an event trigger. It chooses an id unless the request has one.
 func (c *Client) CreateStart(ctx context.Context, k Kind, req StartRequest) (*Start, error) {
 	req.ID = cmp.Or(req.ID, newID()) // so that a retry does not create it twice
-	s := new(Start)
-	return s, c.send(ctx, http.MethodPost, nil, req, s, string(k))
+	return send[Start](ctx, c, http.MethodPost, nil, req, string(k))
 }
 
 // ReplaceStart replaces a schedule or an event trigger.
 func (c *Client) ReplaceStart(ctx context.Context, k Kind, id string, req StartRequest) (*Start, error) {
-	s := new(Start)
-	return s, c.send(ctx, http.MethodPut, nil, req, s, string(k), id)
+	return send[Start](ctx, c, http.MethodPut, nil, req, string(k), id)
 }
 
 // DeleteStart deletes a schedule or an event trigger.
 func (c *Client) DeleteStart(ctx context.Context, k Kind, id string) error {
-	return c.send(ctx, http.MethodDelete, nil, nil, nil, string(k), id)
+	return c.native.Do(ctx, &native.Request{Method: http.MethodDelete, Prefix: prefix, Path: []string{string(k), id}}, nil)
 }
 
 // PauseStart pauses or resumes a schedule or an event trigger.
@@ -62,15 +59,13 @@ func (c *Client) PauseStart(ctx context.Context, k Kind, id string, paused bool)
 	if paused {
 		verb = "pause"
 	}
-	s := new(Start)
-	return s, c.send(ctx, http.MethodPost, nil, Nothing{}, s, string(k), id, verb)
+	return send[Start](ctx, c, http.MethodPost, nil, Nothing{}, string(k), id, verb)
 }
 
 // Publish publishes an event. It chooses an id unless the event has one.
 func (c *Client) Publish(ctx context.Context, ev workflow.Event) (*Published, error) {
 	ev.ID = cmp.Or(ev.ID, newID()) // so that a retry does not start a run twice
-	p := new(Published)
-	return p, c.send(ctx, http.MethodPost, nil, ev, p, "events")
+	return send[Published](ctx, c, http.MethodPost, nil, ev, "events")
 }
 
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
@@ -86,30 +81,26 @@ func (c *Client) ListRuns(ctx context.Context, q workflow.RunQuery) (*RunList, e
 	if q.Limit > 0 {
 		query.Set("limit", strconv.Itoa(q.Limit))
 	}
-	list := new(RunList)
-	return list, c.send(ctx, http.MethodGet, query, nil, list, "runs")
+	return send[RunList](ctx, c, http.MethodGet, query, nil, "runs")
 }
 
 // GetRun returns a run with its steps.
 func (c *Client) GetRun(ctx context.Context, id string) (*RunView, error) {
-	r := new(RunView)
-	return r, c.send(ctx, http.MethodGet, nil, nil, r, "runs", id)
+	return send[RunView](ctx, c, http.MethodGet, nil, nil, "runs", id)
 }
 
 // CancelRun requests the cancellation of a run.
 func (c *Client) CancelRun(ctx context.Context, id, reason string) (*RunView, error) {
-	r := new(RunView)
-	return r, c.send(ctx, http.MethodPost, nil, CancelRequest{reason}, r, "runs", id, "cancel")
+	return send[RunView](ctx, c, http.MethodPost, nil, CancelRequest{reason}, "runs", id, "cancel")
 }
 
 // ListInteractions returns the pending interactions of a run.
 func (c *Client) ListInteractions(ctx context.Context, id string) ([]interaction.Request, error) {
-	list := new(AwaitedList)
-	return list.Items, c.send(ctx, http.MethodGet, nil, nil, list, "runs", id, "interactions")
+	list, err := send[AwaitedList](ctx, c, http.MethodGet, nil, nil, "runs", id, "interactions")
+	return list.Items, err
 }
 
 // AnswerInteraction answers an interaction of a run.
 func (c *Client) AnswerInteraction(ctx context.Context, id, target string, answer AnswerRequest) (*RunView, error) {
-	r := new(RunView)
-	return r, c.send(ctx, http.MethodPost, nil, answer, r, "runs", id, "interactions", target)
+	return send[RunView](ctx, c, http.MethodPost, nil, answer, "runs", id, "interactions", target)
 }

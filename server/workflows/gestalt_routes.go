@@ -52,7 +52,7 @@ func (g *Gestalt) Routes() []server.Route {
 			server.Handle("GET "+path+"/{id}", read, s.get),
 			server.Handle("DELETE "+path+"/{id}", write, s.remove),
 			server.Handle("POST "+path+"/{id}/pause", write, s.pause),
-			server.Handle("POST "+path+"/{id}/resume", write, s.resume),
+			server.Handle("POST "+path+"/{id}/resume", write, s.pause),
 		)
 	}
 	return routes

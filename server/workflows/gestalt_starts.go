@@ -127,9 +127,5 @@ func (s gestaltStarts) remove(ctx context.Context, caller service.Caller, r *htt
 }
 
 func (s gestaltStarts) pause(ctx context.Context, caller service.Caller, r *http.Request, _ Nothing) (*GestaltStart, error) {
-	return viewGestalt(s.engine.Pause(ctx, caller, s.kind.isSchedule(), r.PathValue("id"), true))
-}
-
-func (s gestaltStarts) resume(ctx context.Context, caller service.Caller, r *http.Request, _ Nothing) (*GestaltStart, error) {
-	return viewGestalt(s.engine.Pause(ctx, caller, s.kind.isSchedule(), r.PathValue("id"), false))
+	return viewGestalt(s.engine.Pause(ctx, caller, s.kind.isSchedule(), r.PathValue("id"), isPause(r)))
 }

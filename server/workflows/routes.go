@@ -28,7 +28,7 @@ func (s *Surface) Routes() []server.Route {
 			server.Handle("PUT "+path+"/{id}", write, k.replace),
 			server.Answer("DELETE "+path+"/{id}", write, k.remove).WithQuery(),
 			server.Handle("POST "+path+"/{id}/pause", write, k.pause),
-			server.Handle("POST "+path+"/{id}/resume", write, k.resume),
+			server.Handle("POST "+path+"/{id}/resume", write, k.pause),
 		)
 	}
 	publish := server.Answer("POST "+prefix+"/events", write, s.publish).WithBody(workflow.Event{}).WithQuery()

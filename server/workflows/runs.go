@@ -40,7 +40,10 @@ func (s *Surface) listRuns(ctx context.Context, caller service.Caller, r *http.R
 }
 
 func (s *Surface) getRun(ctx context.Context, caller service.Caller, r *http.Request, _ Nothing) (*RunView, error) {
-	found, err := s.engine.GetRun(ctx, caller, r.PathValue("id"))
+	return viewFoundRun(s.engine.GetRun(ctx, caller, r.PathValue("id")))
+}
+
+func viewFoundRun(found *workflow.Run, err error) (*RunView, error) {
 	if err != nil {
 		return nil, explain(err)
 	}
@@ -53,11 +56,7 @@ type CancelRequest struct {
 }
 
 func (s *Surface) cancelRun(ctx context.Context, caller service.Caller, r *http.Request, in CancelRequest) (*RunView, error) {
-	found, err := s.engine.Cancel(ctx, caller, r.PathValue("id"), in.Reason)
-	if err != nil {
-		return nil, explain(err)
-	}
-	return viewRun(found), nil
+	return viewFoundRun(s.engine.Cancel(ctx, caller, r.PathValue("id"), in.Reason))
 }
 
 // AwaitedList is all that a run waits for.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
@@ -137,13 +138,12 @@ func (s starts) remove(w http.ResponseWriter, r *http.Request, caller service.Ca
 	return nil
 }
 
+// pause pauses or resumes the start in the path, whose last segment is the verb.
 func (s starts) pause(ctx context.Context, caller service.Caller, r *http.Request, _ Nothing) (*Start, error) {
-	return viewFound(s.engine.Pause(ctx, caller, s.kind.isSchedule(), r.PathValue("id"), true))
+	return viewFound(s.engine.Pause(ctx, caller, s.kind.isSchedule(), r.PathValue("id"), isPause(r)))
 }
 
-func (s starts) resume(ctx context.Context, caller service.Caller, r *http.Request, _ Nothing) (*Start, error) {
-	return viewFound(s.engine.Pause(ctx, caller, s.kind.isSchedule(), r.PathValue("id"), false))
-}
+func isPause(r *http.Request) bool { return strings.HasSuffix(r.Pattern, "/pause") }
 
 // explain converts an error of the engine for the server's response.
 func explain(err error) error {

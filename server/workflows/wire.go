@@ -12,9 +12,9 @@ import (
 
 // Target is the work of a schedule or trigger: steps, or the older single agent or tool.
 type Target struct {
-	Steps []Step `json:"steps,omitempty"`
-	Agent *Agent `json:"agent,omitempty"`
-	Tool  *Tool  `json:"tool,omitempty"`
+	Steps []Step         `json:"steps,omitempty"`
+	Agent *Agent         `json:"agent,omitempty"`
+	Tool  *flow.ToolCall `json:"tool,omitempty"`
 	// OutputDelivery passes the agent's answer to a tool, in the older form.
 	OutputDelivery *Delivery `json:"outputDelivery,omitempty"`
 	// TimeoutSeconds limits the duration of the older form.
@@ -47,8 +47,8 @@ type Step struct {
 	ID             string                     `json:"id"`
 	Inputs         map[string]json.RawMessage `json:"inputs,omitempty"`
 	Agent          *Agent                     `json:"agent,omitempty"`
-	Tool           *Tool                      `json:"tool,omitempty"`
-	When           *When                      `json:"when,omitempty"`
+	Tool           *flow.ToolCall             `json:"tool,omitempty"`
+	When           *flow.Condition            `json:"when,omitempty"`
 	TimeoutSeconds float64                    `json:"timeoutSeconds,omitempty"`
 	Retry          *Retry                     `json:"retry,omitempty"`
 	Metadata       json.RawMessage            `json:"metadata,omitempty"`
@@ -72,40 +72,10 @@ type Agent struct {
 	Agent      string          `json:"agent"`
 	ModelID    string          `json:"modelId,omitempty"`
 	Prompt     json.RawMessage `json:"prompt,omitempty"`
-	Messages   []Message       `json:"messages,omitempty"`
+	Messages   []flow.Message  `json:"messages,omitempty"`
 	Tools      []string        `json:"tools,omitzero"`
-	Output     *Output         `json:"output,omitempty"`
+	Output     *flow.Output    `json:"output,omitempty"`
 	SessionKey json.RawMessage `json:"sessionKey,omitempty"`
-}
-
-// Message is an input message of a turn.
-type Message struct {
-	Role string          `json:"role,omitempty"`
-	Text json.RawMessage `json:"text"`
-}
-
-// Output is the form of an answer.
-type Output struct {
-	Text       *struct{}   `json:"text,omitempty"`
-	Structured *Structured `json:"structured,omitempty"`
-}
-
-// Structured is an answer that a JSON Schema describes.
-type Structured struct {
-	Schema json.RawMessage `json:"schema"`
-}
-
-// Tool is a tool call.
-type Tool struct {
-	Name     string                     `json:"name"`
-	Input    map[string]json.RawMessage `json:"input,omitempty"`
-	Approval bool                       `json:"approval,omitempty"`
-}
-
-// When is a condition.
-type When struct {
-	Value  json.RawMessage `json:"value"`
-	Equals json.RawMessage `json:"equals"`
 }
 
 // Match selects the events that start runs.
@@ -215,12 +185,9 @@ func (t *Target) toSteps() []flow.Step {
 	list := make([]flow.Step, len(t.Steps))
 	for i := range t.Steps {
 		s := &t.Steps[i]
-		list[i] = flow.Step{ID: s.ID, Inputs: s.Inputs, Agent: s.Agent.toTurn(), Tool: s.Tool.toCall(), Timeout: toDuration(s.TimeoutSeconds), Metadata: s.Metadata}
+		list[i] = flow.Step{ID: s.ID, Inputs: s.Inputs, Agent: s.Agent.toTurn(), Tool: s.Tool, When: s.When, Timeout: toDuration(s.TimeoutSeconds), Metadata: s.Metadata}
 		if r := s.Retry; r != nil {
 			list[i].Retry = &flow.Retry{MaxAttempts: r.MaxAttempts, Backoff: toDuration(r.BackoffSeconds), MaxBackoff: toDuration(r.MaxBackoffSeconds)}
-		}
-		if s.When != nil {
-			list[i].When = &flow.Condition{Value: s.When.Value, Equals: s.When.Equals}
 		}
 	}
 	return list
@@ -257,27 +224,7 @@ func (a *Agent) toTurn() *flow.AgentTurn {
 	if a == nil {
 		return nil
 	}
-	t := &flow.AgentTurn{Agent: a.Agent, ModelID: a.ModelID, Prompt: a.Prompt, SessionKey: a.SessionKey}
-	if a.Tools != nil {
-		t.Tools = spec.Names(a.Tools)
-	}
-	for _, m := range a.Messages {
-		t.Messages = append(t.Messages, flow.Message(m))
-	}
-	if a.Output != nil {
-		t.Output = &flow.Output{Text: a.Output.Text}
-		if a.Output.Structured != nil {
-			t.Output.Structured = &flow.Structured{Schema: a.Output.Structured.Schema}
-		}
-	}
-	return t
-}
-
-func (c *Tool) toCall() *flow.ToolCall {
-	if c == nil {
-		return nil
-	}
-	return &flow.ToolCall{Name: c.Name, Input: c.Input, Approval: c.Approval}
+	return &flow.AgentTurn{Agent: a.Agent, ModelID: a.ModelID, Prompt: a.Prompt, Messages: a.Messages, Tools: a.Tools, Output: a.Output, SessionKey: a.SessionKey}
 }
 
 // toWorkflow returns the requested workflow.
@@ -287,7 +234,7 @@ func (r *StartRequest) toWorkflow() *flow.Workflow {
 		w.Concurrency = &flow.Concurrency{Limit: c.Limit, OnLimit: flow.OnLimit(c.OnLimit)}
 	}
 	if t := &r.Target; t.Agent != nil || t.Tool != nil {
-		w.Target = &flow.Target{Agent: t.Agent.toTurn(), Tool: t.Tool.toCall(), Delivery: t.OutputDelivery.toDelivery(), Timeout: toDuration(t.TimeoutSeconds)}
+		w.Target = &flow.Target{Agent: t.Agent.toTurn(), Tool: t.Tool, Delivery: t.OutputDelivery.toDelivery(), Timeout: toDuration(t.TimeoutSeconds)}
 	}
 	if r.Match != nil {
 		w.Events = []flow.EventTrigger{{Type: r.Match.Type, Source: r.Match.Source, Subject: r.Match.Subject}}
@@ -303,15 +250,9 @@ func targetOf(w *flow.Workflow) Target {
 	steps := w.AllSteps()
 	for i := range steps {
 		s := &steps[i]
-		one := Step{ID: s.ID, Inputs: s.Inputs, Agent: agentOf(s.Agent), TimeoutSeconds: secondsOf(s.Timeout), Metadata: s.Metadata}
+		one := Step{ID: s.ID, Inputs: s.Inputs, Agent: agentOf(s.Agent), Tool: s.Tool, When: s.When, TimeoutSeconds: secondsOf(s.Timeout), Metadata: s.Metadata}
 		if r := s.Retry; r != nil {
 			one.Retry = &Retry{MaxAttempts: r.MaxAttempts, BackoffSeconds: secondsOf(r.Backoff), MaxBackoffSeconds: secondsOf(r.MaxBackoff)}
-		}
-		if s.Tool != nil {
-			one.Tool = &Tool{Name: s.Tool.Name, Input: s.Tool.Input, Approval: s.Tool.Approval}
-		}
-		if s.When != nil {
-			one.When = &When{Value: s.When.Value, Equals: s.When.Equals}
 		}
 		t.Steps = append(t.Steps, one)
 	}
@@ -322,17 +263,7 @@ func agentOf(a *flow.AgentTurn) *Agent {
 	if a == nil {
 		return nil
 	}
-	v := &Agent{Agent: a.Agent, ModelID: a.ModelID, Prompt: a.Prompt, SessionKey: a.SessionKey, Tools: a.Tools}
-	for _, m := range a.Messages {
-		v.Messages = append(v.Messages, Message(m))
-	}
-	if a.Output != nil {
-		v.Output = &Output{Text: a.Output.Text}
-		if a.Output.Structured != nil {
-			v.Output.Structured = &Structured{Schema: a.Output.Structured.Schema}
-		}
-	}
-	return v
+	return &Agent{Agent: a.Agent, ModelID: a.ModelID, Prompt: a.Prompt, Messages: a.Messages, Tools: a.Tools, Output: a.Output, SessionKey: a.SessionKey}
 }
 
 // viewStart returns a schedule or a trigger in the client's form.

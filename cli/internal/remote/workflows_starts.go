@@ -12,6 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/server/workflows"
+	flow "github.com/agentruntime/agentruntime/spec/workflow"
 	"github.com/spf13/cobra"
 )
 
@@ -303,7 +304,7 @@ func (o *targetOptions) apply(cmd *cobra.Command, in io.Reader, t *workflows.Tar
 	}
 	switch {
 	case changed("tool"):
-		*t = workflows.Target{Tool: &workflows.Tool{Name: o.tool}}
+		*t = workflows.Target{Tool: &flow.ToolCall{Name: o.tool}}
 	case changed("agent"):
 		*t = workflows.Target{Agent: &workflows.Agent{Agent: o.agent}}
 	}
@@ -326,7 +327,7 @@ func (o *targetOptions) apply(cmd *cobra.Command, in io.Reader, t *workflows.Tar
 }
 
 // soleStep returns the single call or turn of a target.
-func soleStep(t *workflows.Target) (*workflows.Tool, *workflows.Agent) {
+func soleStep(t *workflows.Target) (*flow.ToolCall, *workflows.Agent) {
 	if len(t.Steps) == 1 {
 		return t.Steps[0].Tool, t.Steps[0].Agent
 	}
