@@ -126,7 +126,7 @@ func mountSurfaces(ctx context.Context, turns *service.Service, url string) (*se
 	if err != nil {
 		return nil, err
 	}
-	direct, err := native.New(native.Settings{Service: turns})
+	direct, err := native.New(server.SurfaceSettings{Service: turns})
 	if err != nil {
 		return nil, err
 	}

@@ -143,7 +143,7 @@ func serveRuns(b *testing.B, settings service.Settings) *runsServer {
 	if err != nil {
 		b.Fatal(err)
 	}
-	direct, err := native.New(native.Settings{Service: service})
+	direct, err := native.New(server.SurfaceSettings{Service: service})
 	if err != nil {
 		b.Fatal(err)
 	}

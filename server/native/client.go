@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"net/url"
@@ -34,9 +35,9 @@ const (
 
 // Limits of the client's reads, in bytes.
 const (
-	maxAnswer = 32 << 20
-	maxExport = 256 << 20
-	maxError  = 64 << 10
+	maxAnswer int64 = 32 << 20
+	maxExport       = 256 << 20
+	maxError        = 64 << 10
 )
 
 // ClientSettings configures a client. The URL is required.
@@ -122,59 +123,46 @@ func (c *Client) Close() {
 	}
 }
 
-// request is a request to the server.
-type request struct {
-	method string
-	// path has the unescaped segments of the path below prefix; an empty prefix means Prefix.
-	prefix string
-	path   []string
-	query  url.Values
-	header http.Header
-	body   []byte
-	// most limits the size of the response, in bytes.
-	most int64
-}
-
 // newGet returns a request that changes nothing.
-func newGet(query url.Values, path ...string) *request {
-	return &request{method: http.MethodGet, path: path, query: query, most: maxAnswer}
+func newGet(query url.Values, path ...string) *Request {
+	return &Request{Method: http.MethodGet, Path: path, Query: query}
 }
 
 // newPost returns a request with a body that can be retried because of its key; an empty key means
 // a new one.
-func newPost(key string, body any, path ...string) (*request, error) {
-	data, err := json.Marshal(body)
-	if err != nil {
-		return nil, fmt.Errorf("encode the request: %w", err)
-	}
+func newPost(key string, body any, path ...string) *Request {
 	if key == "" {
 		key = uuid.Must(uuid.NewV7()).String()
 	}
-	r := &request{method: http.MethodPost, path: path, body: data, most: maxAnswer, header: http.Header{}}
-	r.header.Set("Content-Type", "application/json")
-	r.header.Set(surfacekit.IdempotencyHeader, key)
-	return r, nil
+	return &Request{Method: http.MethodPost, Path: path, Body: body, Header: http.Header{surfacekit.IdempotencyHeader: {key}}}
 }
 
 // urlOf returns the URL of a request.
-func (c *Client) urlOf(r *request) *url.URL {
-	escaped := make([]string, len(r.path))
-	for i, segment := range r.path {
+func (c *Client) urlOf(r *Request) *url.URL {
+	escaped := make([]string, len(r.Path))
+	for i, segment := range r.Path {
 		escaped[i] = url.PathEscape(segment)
 	}
-	u, prefix := *c.base, cmp.Or(r.prefix, Prefix)
-	u.Path = strings.TrimRight(u.Path, "/") + prefix + "/" + strings.Join(r.path, "/")
+	u, prefix := *c.base, cmp.Or(r.Prefix, Prefix)
+	u.Path = strings.TrimRight(u.Path, "/") + prefix + "/" + strings.Join(r.Path, "/")
 	u.RawPath = strings.TrimRight(c.base.EscapedPath(), "/") + prefix + "/" + strings.Join(escaped, "/")
-	u.RawQuery = r.query.Encode()
+	u.RawQuery = r.Query.Encode()
 	return &u
 }
 
-// sendRequest sends a request and decodes the response into a value. It retries while that may
+// sendRetried sends a request with send, which gets the encoded body, and repeats that while it may
 // help.
-func (c *Client) sendRequest(ctx context.Context, r *request, into any) error {
+func (c *Client) sendRetried(ctx context.Context, r *Request, send func(body []byte) error) error {
+	var body []byte
+	if r.Body != nil {
+		var err error
+		if body, err = json.Marshal(r.Body); err != nil {
+			return fmt.Errorf("encode the request: %w", err)
+		}
+	}
 	again := c.newPatience()
 	for {
-		err := c.sendOnce(ctx, r, into)
+		err := send(body)
 		if err == nil {
 			return nil
 		}
@@ -185,18 +173,19 @@ func (c *Client) sendRequest(ctx context.Context, r *request, into any) error {
 }
 
 // sendOnce sends a request once.
-func (c *Client) sendOnce(ctx context.Context, r *request, into any) error {
-	resp, err := c.openResponse(ctx, r, "application/json")
+func (c *Client) sendOnce(ctx context.Context, r *Request, body []byte, into any) error {
+	resp, err := c.openResponse(ctx, r, body, "application/json")
 	if err != nil {
 		return err
 	}
 	defer resp.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(resp.Body, r.most+1))
+	most := cmp.Or(r.most, maxAnswer)
+	data, err := io.ReadAll(io.LimitReader(resp.Body, most+1))
 	switch {
 	case err != nil:
 		return c.connectionError(r, err)
-	case int64(len(data)) > r.most:
-		return c.answerError(r, resp, fmt.Sprintf("the answer has more than %d bytes", r.most))
+	case int64(len(data)) > most:
+		return c.answerError(r, resp, fmt.Sprintf("the answer has more than %d bytes", most))
 	case resp.StatusCode == http.StatusNoContent && into == nil:
 		return nil
 	}
@@ -209,13 +198,14 @@ func (c *Client) sendOnce(ctx context.Context, r *request, into any) error {
 
 // openResponse sends a request and returns the response if it is successful and has the wanted
 // media type.
-func (c *Client) openResponse(ctx context.Context, r *request, want string) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, r.method, c.urlOf(r).String(), bytes.NewReader(r.body))
+func (c *Client) openResponse(ctx context.Context, r *Request, body []byte, want string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, r.Method, c.urlOf(r).String(), bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
-	for name, values := range r.header {
-		req.Header[name] = values
+	maps.Copy(req.Header, r.Header)
+	if r.Body != nil {
+		req.Header.Set("Content-Type", "application/json")
 	}
 	req.Header.Set("Accept", want)
 	req.Header.Set("User-Agent", "agentruntime")
@@ -293,25 +283,25 @@ func (p *patience) waitBeforeRetry(ctx context.Context, err error) error {
 }
 
 // connectionError returns the error for a broken connection.
-func (c *Client) connectionError(r *request, err error) error {
-	return &brokenError{method: r.method, url: c.shownURL(r), err: redact.WithoutURL(err)}
+func (c *Client) connectionError(r *Request, err error) error {
+	return &brokenError{method: r.Method, url: c.shownURL(r), err: redact.WithoutURL(err)}
 }
 
 // shownURL returns the URL of a request without its query.
-func (c *Client) shownURL(r *request) string {
+func (c *Client) shownURL(r *Request) string {
 	u := c.urlOf(r)
 	u.RawQuery = ""
 	return u.String()
 }
 
 // answerError returns the error for an invalid response.
-func (c *Client) answerError(r *request, resp *http.Response, problem string) error {
-	return &Error{Method: r.method, URL: c.shownURL(r), Status: resp.StatusCode, Message: problem}
+func (c *Client) answerError(r *Request, resp *http.Response, problem string) error {
+	return &Error{Method: r.Method, URL: c.shownURL(r), Status: resp.StatusCode, Message: problem}
 }
 
 // errorFromAnswer returns the error in a server's response.
-func (c *Client) errorFromAnswer(r *request, resp *http.Response, mediaType string) error {
-	e := &Error{Method: r.method, URL: c.shownURL(r), Status: resp.StatusCode, retryAfter: retryAfter(resp.Header)}
+func (c *Client) errorFromAnswer(r *Request, resp *http.Response, mediaType string) error {
+	e := &Error{Method: r.Method, URL: c.shownURL(r), Status: resp.StatusCode, retryAfter: retryAfter(resp.Header)}
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxError))
 	if err == nil && mediaType == "application/json" {
 		decodeError(data, e)

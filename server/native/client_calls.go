@@ -1,6 +1,7 @@
 package native
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -20,13 +21,13 @@ func errMissingID(kind, id string) error {
 	return nil
 }
 
-// sendFor sends a request and returns the decoded response.
-func sendFor[T any](ctx context.Context, c *Client, r *request, err error) (*T, error) {
-	if err != nil {
+// sendFor sends a request, unless an id in its path is missing, and returns the decoded response.
+func sendFor[T any](ctx context.Context, c *Client, r *Request, missing ...error) (*T, error) {
+	if err := cmp.Or(missing...); err != nil {
 		return nil, err
 	}
 	into := new(T)
-	if err := c.sendRequest(ctx, r, into); err != nil {
+	if err := c.Do(ctx, r, into); err != nil {
 		return nil, err
 	}
 	return into, nil
@@ -34,7 +35,7 @@ func sendFor[T any](ctx context.Context, c *Client, r *request, err error) (*T, 
 
 // ListSessions returns a page of sessions.
 func (c *Client) ListSessions(ctx context.Context, q SessionQuery) (*SessionList, error) {
-	return sendFor[SessionList](ctx, c, newGet(surfacekit.QueryOf(q), "sessions"), nil)
+	return sendFor[SessionList](ctx, c, newGet(surfacekit.QueryOf(q), "sessions"))
 }
 
 // GetSession returns a session.
@@ -44,8 +45,7 @@ func (c *Client) GetSession(ctx context.Context, id string) (*Session, error) {
 
 // CreateSession makes a session.
 func (c *Client) CreateSession(ctx context.Context, req CreateSession) (*Session, error) {
-	r, err := newPost(req.IdempotencyKey, req, "sessions")
-	return sendFor[Session](ctx, c, r, err)
+	return sendFor[Session](ctx, c, newPost(req.IdempotencyKey, req, "sessions"))
 }
 
 // ExportSession returns a session with the whole content of its tip, except the values of headers
@@ -58,16 +58,14 @@ func (c *Client) ExportSession(ctx context.Context, id string) (*service.Session
 
 // ImportSession creates a session from an export, with the export's labels and metadata.
 func (c *Client) ImportSession(ctx context.Context, req ImportSession, export *service.SessionExport) (*Session, error) {
-	r, err := newPost(req.IdempotencyKey, export, "sessions", "import")
-	if err == nil {
-		r.query = surfacekit.QueryOf(req)
-	}
-	return sendFor[Session](ctx, c, r, err)
+	r := newPost(req.IdempotencyKey, export, "sessions", "import")
+	r.Query = surfacekit.QueryOf(req)
+	return sendFor[Session](ctx, c, r)
 }
 
 // ListTurns returns a page of turns, with their pending interactions.
 func (c *Client) ListTurns(ctx context.Context, q TurnQuery) (*TurnList, error) {
-	return sendFor[TurnList](ctx, c, newGet(surfacekit.QueryOf(q), "turns"), nil)
+	return sendFor[TurnList](ctx, c, newGet(surfacekit.QueryOf(q), "turns"))
 }
 
 // GetTurn returns a turn, with its pending interactions.
@@ -77,17 +75,12 @@ func (c *Client) GetTurn(ctx context.Context, id string) (*Turn, error) {
 
 // CreateTurn stores a turn, which the server then runs.
 func (c *Client) CreateTurn(ctx context.Context, req CreateTurn) (*Turn, error) {
-	r, err := newPost(req.IdempotencyKey, req, "turns")
-	return sendFor[Turn](ctx, c, r, err)
+	return sendFor[Turn](ctx, c, newPost(req.IdempotencyKey, req, "turns"))
 }
 
 // CancelTurn ends a turn, wherever it runs. It does not change an ended turn.
 func (c *Client) CancelTurn(ctx context.Context, id, reason string) (*Turn, error) {
-	if err := errMissingID("turn", id); err != nil {
-		return nil, err
-	}
-	r, err := newPost("", cancellation{Reason: reason}, "turns", id, "cancel")
-	return sendFor[Turn](ctx, c, r, err)
+	return sendFor[Turn](ctx, c, newPost("", cancellation{Reason: reason}, "turns", id, "cancel"), errMissingID("turn", id))
 }
 
 // ListInteractions returns the interactions of a turn, oldest first.
@@ -101,18 +94,14 @@ func (c *Client) ListInteractions(ctx context.Context, turnID string) ([]Interac
 
 // AnswerInteraction answers an interaction of a turn.
 func (c *Client) AnswerInteraction(ctx context.Context, turnID string, a interaction.Answer) (*Interaction, error) {
-	if err := errMissingID("turn", turnID); err != nil {
-		return nil, err
-	}
-	if err := errMissingID("interaction", a.Target); err != nil {
+	if err := cmp.Or(errMissingID("turn", turnID), errMissingID("interaction", a.Target)); err != nil {
 		return nil, err
 	}
 	if len(a.Message) > 0 {
 		return nil, errors.New("the native API has no message beside an answer: send it in the next turn")
 	}
 	body := answer{ID: a.ID, Action: a.Action, Result: a.Result, Arguments: a.Arguments, Reason: a.Reason}
-	r, err := newPost("", body, "turns", turnID, "interactions", a.Target)
-	return sendFor[Interaction](ctx, c, r, err)
+	return sendFor[Interaction](ctx, c, newPost("", body, "turns", turnID, "interactions", a.Target))
 }
 
 // ReadEvents returns up to limit events of a turn with a seq greater than after, without waiting

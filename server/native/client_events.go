@@ -66,11 +66,11 @@ type follower struct {
 	again *patience
 }
 
-func (f *follower) newRequest() *request {
+func (f *follower) newRequest() *Request {
 	q := eventQuery{Delegates: slices.Contains(f.filter, service.WithDelegates)}
 	r := newGet(surfacekit.QueryOf(q), "turns", f.turnID, "events")
-	r.header = http.Header{}
-	r.header.Set(resumeHeader, strconv.FormatUint(f.seq, 10))
+	r.Header = http.Header{}
+	r.Header.Set(resumeHeader, strconv.FormatUint(f.seq, 10))
 	return r
 }
 
@@ -80,7 +80,7 @@ func (f *follower) readStream(ctx context.Context, yield func(event.Record, erro
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	r := f.newRequest()
-	resp, err := f.client.openResponse(ctx, r, streamType)
+	resp, err := f.client.openResponse(ctx, r, nil, streamType)
 	if err != nil {
 		return false, err
 	}

@@ -83,16 +83,12 @@ func (l *Local) listFeedback(ctx context.Context, q service.FeedbackQuery) (*Fee
 
 // SaveFeedback stores feedback about an ended turn and replaces earlier feedback of the same name.
 func (c *Client) SaveFeedback(ctx context.Context, turnID string, req SaveFeedback) (*Feedback, error) {
-	if err := errMissingID("turn", turnID); err != nil {
-		return nil, err
-	}
-	r, err := newPost("", req, "turns", turnID, "feedback")
-	return sendFor[Feedback](ctx, c, r, err)
+	return sendFor[Feedback](ctx, c, newPost("", req, "turns", turnID, "feedback"), errMissingID("turn", turnID))
 }
 
 // ListFeedback returns a page of feedback.
 func (c *Client) ListFeedback(ctx context.Context, q FeedbackQuery) (*FeedbackList, error) {
-	return sendFor[FeedbackList](ctx, c, newGet(surfacekit.QueryOf(q), "feedback"), nil)
+	return sendFor[FeedbackList](ctx, c, newGet(surfacekit.QueryOf(q), "feedback"))
 }
 
 // ratedTurn is feedback for the turn in the path.

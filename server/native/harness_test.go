@@ -123,7 +123,7 @@ type world struct {
 }
 
 // setting changes what a world is made of.
-type setting func(*service.Settings, *Settings)
+type setting func(*service.Settings, *server.SurfaceSettings)
 
 // serving returns a world that lives as long as the test.
 func serving(t testing.TB, set ...setting) *world {
@@ -140,7 +140,7 @@ func serving(t testing.TB, set ...setting) *world {
 	}
 	kept := memory.New(store.Settings{})
 	settings := service.Settings{Runtime: rt, Store: kept, Dispatcher: local.New(local.Settings{Concurrency: 8})}
-	var surface Settings
+	var surface server.SurfaceSettings
 	for _, s := range set {
 		s(&settings, &surface)
 	}
@@ -162,7 +162,7 @@ func serving(t testing.TB, set ...setting) *world {
 	return w
 }
 
-func (w *world) listen(settings Settings) {
+func (w *world) listen(settings server.SurfaceSettings) {
 	t := w.t
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())

@@ -44,10 +44,5 @@ func (l *Local) ListModelRequests(ctx context.Context, turnID, messageID string)
 
 // ListModelRequests returns the stored requests to models that led to a message of a turn.
 func (c *Client) ListModelRequests(ctx context.Context, turnID, messageID string) (*ModelRequestList, error) {
-	for kind, id := range map[string]string{"turn": turnID, "message": messageID} {
-		if err := errMissingID(kind, id); err != nil {
-			return nil, err
-		}
-	}
-	return sendFor[ModelRequestList](ctx, c, newGet(nil, "turns", turnID, "model-requests", messageID), nil)
+	return sendFor[ModelRequestList](ctx, c, newGet(nil, "turns", turnID, "model-requests", messageID), errMissingID("turn", turnID), errMissingID("message", messageID))
 }

@@ -6,11 +6,12 @@ import (
 
 	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/service"
 )
 
 func TestRequestsToModelsAreForReadersOfTheConfiguration(t *testing.T) {
-	w := serving(t, func(s *service.Settings, _ *Settings) { s.KeepRequests = true })
+	w := serving(t, func(s *service.Settings, _ *server.SurfaceSettings) { s.KeepRequests = true })
 	alice := w.client("alice")
 	turn := begin(t, alice, "boss", "hello")
 	followed(t, alice, turn.ID, 0)

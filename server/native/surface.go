@@ -6,30 +6,19 @@ package native
 import (
 	"cmp"
 	"errors"
-	"time"
 
+	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/server"
-	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/server/component"
 	"go.uber.org/zap"
 )
 
 // Prefix is the prefix of the protocol's paths.
 const Prefix = "/runtime/v1"
 
-// Settings configures the surface. Service is required.
-type Settings struct {
-	Service *service.Service
-	// KeepAlive is the interval of comments on an idle stream; 0 means server.DefaultKeepAlive.
-	KeepAlive time.Duration
-	// Logger logs internal errors; nil drops them.
-	Logger *zap.Logger
-
-	_ struct{} // keyed literals only
-}
-
 // Surface is the protocol. It is safe for concurrent use.
 type Surface struct {
-	settings Settings
+	settings server.SurfaceSettings
 }
 
 var (
@@ -37,8 +26,8 @@ var (
 	_ server.DeferredDescriber = (*Surface)(nil)
 )
 
-// New returns the surface. It fails if the settings have no service.
-func New(s Settings) (*Surface, error) {
+// New returns the surface. It fails if the settings have no service; the service needs no runtime.
+func New(s server.SurfaceSettings) (*Surface, error) {
 	if s.Service == nil {
 		return nil, errors.New("the settings have no service")
 	}
@@ -47,4 +36,9 @@ func New(s Settings) (*Surface, error) {
 		s.Logger = zap.NewNop()
 	}
 	return &Surface{settings: s}, nil
+}
+
+// Component returns the protocol as a component of a program.
+func Component() component.Surface {
+	return component.NewSurface(settings.SurfaceNative, Prefix+"/", nil, func(s *settings.Server) bool { return s.Native.On() }, New)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/agentruntime/agentruntime/event/interaction"
 	"github.com/agentruntime/agentruntime/internal/testkit/openapitest"
 	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/store"
 )
@@ -162,7 +163,7 @@ func TestBadRequestsAreRefused(t *testing.T) {
 }
 
 func TestASilentStreamShowsThatItIsThere(t *testing.T) {
-	w := serving(t, func(_ *service.Settings, s *Settings) { s.KeepAlive = 5 * time.Millisecond })
+	w := serving(t, func(_ *service.Settings, s *server.SurfaceSettings) { s.KeepAlive = 5 * time.Millisecond })
 	turn := begin(t, w.client("alice"), "clerk", "hang")
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.url+Prefix+"/turns/"+turn.ID+"/events", http.NoBody)
 	if err != nil {
@@ -259,7 +260,7 @@ func TestAPageOfLargeEventsEndsEarly(t *testing.T) {
 
 func TestTheSettingsOfASurface(t *testing.T) {
 	t.Parallel()
-	if _, err := New(Settings{}); err == nil {
+	if _, err := New(server.SurfaceSettings{}); err == nil {
 		t.Error("a surface needs a service")
 	}
 	if !strings.Contains(string(new(Surface).OpenAPI()), string(event.TypeRunFinish)) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/memory"
@@ -94,7 +95,7 @@ func TestTurnsAreFoundByTheirFields(t *testing.T) {
 func TestASearchLooksAtABoundedNumberOfTurns(t *testing.T) {
 	kept := memory.New(store.Settings{})
 	t.Cleanup(func() { _ = kept.Close() })
-	w := serving(t, func(s *service.Settings, _ *Settings) { s.Store = kept })
+	w := serving(t, func(s *service.Settings, _ *server.SurfaceSettings) { s.Store = kept })
 	c := w.client("alice")
 	old := begin(t, c, "clerk", "needle")
 	until(t, c, old.ID, store.Succeeded)
