@@ -37,6 +37,12 @@ func (c *Client) ForTenant(tenant string) *Client {
 // path returns the path of a request.
 func (c *Client) path(parts ...string) []string { return append(slices.Clip(c.at), parts...) }
 
+// send sends a request and returns the decoded response.
+func send[T any](ctx context.Context, c *Client, method string, path []string, query url.Values, body any) (*T, error) {
+	into := new(T)
+	return into, c.native.Do(ctx, &native.Request{Method: method, Path: path, Query: query, Body: body}, into)
+}
+
 // pageQuery returns the query of a request for a page.
 func pageQuery(after string, limit int) url.Values {
 	query := url.Values{}
@@ -52,14 +58,12 @@ func pageQuery(after string, limit int) url.Values {
 // ListTenants returns a page of the tenants with overlays, by name. It lists all of them, even for
 // the client of one tenant.
 func (c *Client) ListTenants(ctx context.Context, after string, limit int) (*TenantList, error) {
-	list := new(TenantList)
-	return list, c.native.Do(ctx, &native.Request{Method: http.MethodGet, Path: []string{"tenants"}, Query: pageQuery(after, limit)}, list)
+	return send[TenantList](ctx, c, http.MethodGet, []string{"tenants"}, pageQuery(after, limit), nil)
 }
 
 // ListRevisions returns a page of revisions, the newest first.
 func (c *Client) ListRevisions(ctx context.Context, after string, limit int) (*RevisionList, error) {
-	list := new(RevisionList)
-	return list, c.native.Do(ctx, &native.Request{Method: http.MethodGet, Path: c.path("revisions"), Query: pageQuery(after, limit)}, list)
+	return send[RevisionList](ctx, c, http.MethodGet, c.path("revisions"), pageQuery(after, limit), nil)
 }
 
 // CurrentHash returns the hash of the latest published revision, or "" before the first.
@@ -70,9 +74,6 @@ func (c *Client) CurrentHash(ctx context.Context) (string, error) {
 	}
 	return list.Revisions[0].Hash, nil
 }
-
-// ErrAmbiguous reports a hash prefix shared by several revisions.
-var ErrAmbiguous = errors.New("several revisions have a hash that begins so")
 
 // FindHash returns the hash of a revision, given its number or a prefix of its hash.
 func (c *Client) FindHash(ctx context.Context, text string) (string, error) {
@@ -88,7 +89,7 @@ func (c *Client) FindHash(ctx context.Context, text string) (string, error) {
 			case strconv.FormatUint(r.Number, 10) == text || r.Hash == text:
 				return r.Hash, nil
 			case strings.HasPrefix(r.Hash, text) && found != "" && found != r.Hash:
-				return "", fmt.Errorf("%w: %s", ErrAmbiguous, text)
+				return "", fmt.Errorf("several revisions have a hash that begins so: %s", text)
 			case strings.HasPrefix(r.Hash, text):
 				found = r.Hash
 			}
@@ -105,8 +106,7 @@ func (c *Client) FindHash(ctx context.Context, text string) (string, error) {
 
 // ReadRevision returns a revision with its document.
 func (c *Client) ReadRevision(ctx context.Context, hash string) (*Revision, error) {
-	r := new(Revision)
-	return r, c.native.Do(ctx, &native.Request{Method: http.MethodGet, Path: c.path("revisions", hash)}, r)
+	return send[Revision](ctx, c, http.MethodGet, c.path("revisions", hash), nil, nil)
 }
 
 // DiffRevision compares a revision with an earlier one, by default with its predecessor.
@@ -115,8 +115,7 @@ func (c *Client) DiffRevision(ctx context.Context, hash, from string) (*resolve.
 	if from != "" {
 		query.Set("from", from)
 	}
-	report := new(resolve.DiffReport)
-	return report, c.native.Do(ctx, &native.Request{Method: http.MethodGet, Path: c.path("revisions", hash, "diff"), Query: query}, report)
+	return send[resolve.DiffReport](ctx, c, http.MethodGet, c.path("revisions", hash, "diff"), query, nil)
 }
 
 // Explanation is a resolved agent, with the paths that decided its fields.
@@ -188,26 +187,23 @@ func (c *Client) RollBack(ctx context.Context, hash string, change *Change) (*Pu
 
 // Compare returns the changes that a document would make, and its findings.
 func (c *Client) Compare(ctx context.Context, document json.RawMessage) (*Proof, error) {
-	p := new(Proof)
-	return p, c.native.Do(ctx, &native.Request{Method: http.MethodPost, Path: c.path("validate"), Body: documentRequest{document}}, p)
+	return send[Proof](ctx, c, http.MethodPost, c.path("validate"), nil, documentRequest{document})
 }
 
 // ListTenantVariables returns the variables of a tenant.
 func (c *Client) ListTenantVariables(ctx context.Context, tenant string) (*VariableList, error) {
-	list := new(VariableList)
-	return list, c.native.Do(ctx, &native.Request{Method: http.MethodGet, Path: []string{"tenants", tenant, "variables"}}, list)
+	return send[VariableList](ctx, c, http.MethodGet, []string{"tenants", tenant, "variables"}, nil, nil)
 }
 
 // SetTenantVariable sets a variable of a tenant. The response does not contain secret values.
 func (c *Client) SetTenantVariable(ctx context.Context, tenant, name, value string) (*service.TenantVariable, error) {
-	set := new(service.TenantVariable)
-	return set, c.native.Do(ctx, &native.Request{Method: http.MethodPut, Path: []string{"tenants", tenant, "variables", name}, Body: VariableRequest{&value}}, set)
+	return send[service.TenantVariable](ctx, c, http.MethodPut, []string{"tenants", tenant, "variables", name}, nil, VariableRequest{&value})
 }
 
 // DeleteTenantVariable deletes a tenant's value of a variable.
 func (c *Client) DeleteTenantVariable(ctx context.Context, tenant, name string) error {
-	deleted := new(DeletedVariable)
-	return c.native.Do(ctx, &native.Request{Method: http.MethodDelete, Path: []string{"tenants", tenant, "variables", name}}, deleted)
+	_, err := send[DeletedVariable](ctx, c, http.MethodDelete, []string{"tenants", tenant, "variables", name}, nil, nil)
+	return err
 }
 
 // loginPath is the path of a login.
@@ -217,14 +213,12 @@ func loginPath(tenant, toolServer string, more ...string) []string {
 
 // StartLogin starts a login at an MCP server, which FinishLogin completes.
 func (c *Client) StartLogin(ctx context.Context, tenant, toolServer string, in *LoginRequest) (*StartedLogin, error) {
-	started := new(StartedLogin)
-	return started, c.native.Do(ctx, &native.Request{Method: http.MethodPost, Path: loginPath(tenant, toolServer), Body: in}, started)
+	return send[StartedLogin](ctx, c, http.MethodPost, loginPath(tenant, toolServer), nil, in)
 }
 
 // FinishLogin passes on the query with which the browser has returned.
 func (c *Client) FinishLogin(ctx context.Context, tenant, toolServer string, in *FinishRequest) (*Login, error) {
-	done := new(Login)
-	return done, c.native.Do(ctx, &native.Request{Method: http.MethodPost, Path: loginPath(tenant, toolServer, "finish"), Body: in}, done)
+	return send[Login](ctx, c, http.MethodPost, loginPath(tenant, toolServer, "finish"), nil, in)
 }
 
 // DeleteLogin deletes a login and revokes its tokens.
@@ -233,6 +227,5 @@ func (c *Client) DeleteLogin(ctx context.Context, tenant, toolServer, subject st
 	if subject != "" {
 		query.Set("subject", subject)
 	}
-	done := new(DeletedLogin)
-	return done, c.native.Do(ctx, &native.Request{Method: http.MethodDelete, Path: loginPath(tenant, toolServer), Query: query}, done)
+	return send[DeletedLogin](ctx, c, http.MethodDelete, loginPath(tenant, toolServer), query, nil)
 }

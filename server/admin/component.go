@@ -20,10 +20,7 @@ func newComponent(s component.Settings) (server.Surface, error) {
 	if !f.Admin.On() || !used {
 		return nil, nil //nolint:nilnil // it is switched off
 	}
-	surface, err := New(Settings{Fleet: s.Fleet, Variables: s.Service, Logins: s.Service})
-	if err != nil {
-		return nil, err
-	}
-	s.AtEnd(surface.Close)
+	surface := &Surface{fleet: s.Fleet, service: s.Service, logins: newPendingLogins()}
+	s.AtEnd(surface.logins.close)
 	return surface, nil
 }

@@ -103,7 +103,7 @@ func (s *Surface) openLogin(ctx context.Context, caller service.Caller, r *http.
 		if login, ok := bundle.Source.(tools.LoginBundle); ok && login.NeedsLogin() {
 			return &loginTarget{
 				revision: revision, server: login, key: t.Name() + "\x00" + id + "\x00" + subject,
-				tenant: &tools.TenantVariables{Declared: revision.Set().Tenants, Source: s.logins.source.LoginsOf(t.Name(), subject)},
+				tenant: &tools.TenantVariables{Declared: revision.Set().Tenants, Source: s.service.LoginsOf(t.Name(), subject)},
 			}, nil
 		}
 	}

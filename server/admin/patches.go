@@ -104,14 +104,7 @@ func (s *Surface) changePatch(ctx context.Context, caller service.Caller, r *htt
 	if !slices.Contains(fleet.Registries, registry) {
 		return nil, &service.NotFoundError{Kind: "patches", ID: registry}
 	}
-	c, err := changeOf(caller, r, in.Note)
-	if err != nil {
-		return nil, err
-	}
-	c.Progress = report
-	out, err := of.PublishPatch(ctx, &fleet.PatchChange{Registry: registry, ID: r.PathValue("id"), Value: in.Value, Change: *c})
-	if err != nil {
-		return nil, refuse(err)
-	}
-	return publishedOf(out, c.DryRun), nil
+	return publish(caller, r, in.Note, report, func(c *fleet.Change) (*fleet.Published, error) {
+		return of.PublishPatch(ctx, &fleet.PatchChange{Registry: registry, ID: r.PathValue("id"), Value: in.Value, Change: *c})
+	})
 }

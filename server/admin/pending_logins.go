@@ -27,11 +27,6 @@ const (
 // isNoScope reports whether a character is invalid in scopes (RFC 6749, section 3.3).
 func isNoScope(r rune) bool { return r <= ' ' || r >= 0x7f || r == '"' || r == '\\' }
 
-// LoginSource returns the logins of a tenant and its subject. A *service.Service implements it.
-type LoginSource interface {
-	LoginsOf(tenant, subject string) tools.LoginSource
-}
-
 // loginTarget is a server at which somebody logs in, for an owner.
 type loginTarget struct {
 	revision *registry.Revision
@@ -43,7 +38,6 @@ type loginTarget struct {
 
 // pendingLogins keeps the logins that wait for the browser, in this process.
 type pendingLogins struct {
-	source LoginSource
 	// ctx ends all logins.
 	ctx  context.Context //nolint:containedctx // logins outlive the requests that start them
 	stop context.CancelFunc
@@ -70,8 +64,8 @@ type pendingLogin struct {
 
 var _ tools.LoginReturn = (*pendingLogin)(nil)
 
-func newPendingLogins(source LoginSource) *pendingLogins {
-	p := &pendingLogins{source: source, byID: make(map[string]*pendingLogin)}
+func newPendingLogins() *pendingLogins {
+	p := &pendingLogins{byID: make(map[string]*pendingLogin)}
 	p.ctx, p.stop = context.WithCancel(context.Background())
 	return p
 }

@@ -40,7 +40,7 @@ func (s *Surface) listVariables(ctx context.Context, caller service.Caller, r *h
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.variables.TenantVariables(ctx, t.Name())
+	list, err := s.service.TenantVariables(ctx, t.Name())
 	return &VariableList{list}, err
 }
 
@@ -55,7 +55,7 @@ func (s *Surface) setVariable(ctx context.Context, caller service.Caller, r *htt
 	if in.Value == nil {
 		return nil, &service.InvalidError{Field: "value", Problem: "is required"}
 	}
-	set, err := s.variables.SetTenantVariable(ctx, service.SetTenantVariable{
+	set, err := s.service.SetTenantVariable(ctx, service.SetTenantVariable{
 		Tenant: t.Name(), Name: r.PathValue("name"), Value: *in.Value, Author: caller.Tenant + "/" + caller.Subject,
 	})
 	if errors.Is(err, service.ErrNoEncryptionKey) {
@@ -73,7 +73,7 @@ func (s *Surface) deleteVariable(ctx context.Context, caller service.Caller, r *
 		return nil, err
 	}
 	name := r.PathValue("name")
-	if err := s.variables.DeleteTenantVariable(ctx, t.Name(), name); err != nil {
+	if err := s.service.DeleteTenantVariable(ctx, t.Name(), name); err != nil {
 		return nil, err
 	}
 	return &DeletedVariable{name}, nil

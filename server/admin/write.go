@@ -119,22 +119,29 @@ func (e entries) remove(ctx context.Context, caller service.Caller, r *http.Requ
 	return e.change(ctx, caller, r, new(entryRequest), report)
 }
 
+// publish publishes a change as a request says.
+func publish(caller service.Caller, r *http.Request, note string, report func(done, total int), publish func(*fleet.Change) (*fleet.Published, error)) (*Published, error) {
+	c, err := changeOf(caller, r, note)
+	if err != nil {
+		return nil, err
+	}
+	c.Progress = report
+	out, err := publish(c)
+	if err != nil {
+		return nil, refuse(err)
+	}
+	return publishedOf(out, c.DryRun), nil
+}
+
 // change publishes the revision that a request names with one entry changed; without a value the
 // entry is removed.
 func (e entries) change(ctx context.Context, caller service.Caller, r *http.Request, in *entryRequest, report func(done, total int)) (*Published, error) {
 	if err := checkWhole(caller); err != nil {
 		return nil, err
 	}
-	c, err := changeOf(caller, r, in.Note)
-	if err != nil {
-		return nil, err
-	}
-	c.Progress = report
-	out, err := e.fleet.PublishEntry(ctx, &fleet.EntryChange{Registry: e.registry, ID: r.PathValue("id"), Value: in.Value, Change: *c})
-	if err != nil {
-		return nil, refuse(err)
-	}
-	return publishedOf(out, c.DryRun), nil
+	return publish(caller, r, in.Note, report, func(c *fleet.Change) (*fleet.Published, error) {
+		return e.fleet.PublishEntry(ctx, &fleet.EntryChange{Registry: e.registry, ID: r.PathValue("id"), Value: in.Value, Change: *c})
+	})
 }
 
 func (s *Surface) publishDocument(ctx context.Context, caller service.Caller, r *http.Request, in PublishRequest, report func(done, total int)) (*Published, error) {
@@ -144,38 +151,25 @@ func (s *Surface) publishDocument(ctx context.Context, caller service.Caller, r 
 	if err := checkWhole(caller); err != nil {
 		return nil, err
 	}
-	c, err := changeOf(caller, r, in.Note)
-	if err != nil {
-		return nil, err
-	}
-	c.Document, c.Progress = in.Document, report
-	of, err := s.configurationOf(caller, r)
-	if err != nil {
-		return nil, err
-	}
-	out, err := of.Publish(ctx, c)
-	if err != nil {
-		return nil, refuse(err)
-	}
-	return publishedOf(out, c.DryRun), nil
+	return publish(caller, r, in.Note, report, func(c *fleet.Change) (*fleet.Published, error) {
+		of, err := s.configurationOf(caller, r)
+		if err != nil {
+			return nil, err
+		}
+		c.Document = in.Document
+		return of.Publish(ctx, c)
+	})
 }
 
 func (s *Surface) rollBack(ctx context.Context, caller service.Caller, r *http.Request, in noteRequest, report func(done, total int)) (*Published, error) {
 	if err := checkWhole(caller); err != nil {
 		return nil, err
 	}
-	c, err := changeOf(caller, r, in.Note)
-	if err != nil {
-		return nil, err
-	}
-	of, err := s.configurationOf(caller, r)
-	if err != nil {
-		return nil, err
-	}
-	c.Progress = report
-	out, err := of.Rollback(ctx, r.PathValue("hash"), c)
-	if err != nil {
-		return nil, refuse(err)
-	}
-	return publishedOf(out, c.DryRun), nil
+	return publish(caller, r, in.Note, report, func(c *fleet.Change) (*fleet.Published, error) {
+		of, err := s.configurationOf(caller, r)
+		if err != nil {
+			return nil, err
+		}
+		return of.Rollback(ctx, r.PathValue("hash"), c)
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/agentruntime/agentruntime/event/interaction"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/server/native"
 	"github.com/agentruntime/agentruntime/service/workflow"
 	"github.com/google/uuid"
@@ -59,7 +60,7 @@ func (c *Client) PauseStart(ctx context.Context, k Kind, id string, paused bool)
 	if paused {
 		verb = "pause"
 	}
-	return send[Start](ctx, c, http.MethodPost, nil, Nothing{}, string(k), id, verb)
+	return send[Start](ctx, c, http.MethodPost, nil, surfacekit.None{}, string(k), id, verb)
 }
 
 // Publish publishes an event. It chooses an id unless the event has one.

@@ -41,7 +41,7 @@ func (g *Gestalt) Routes() []server.Route {
 		server.Handle("PUT "+gestaltPath+"/event-triggers/{id}", write, func(ctx context.Context, caller service.Caller, r *http.Request, in flow.GestaltTrigger) (*GestaltStart, error) {
 			return triggers.replace(ctx, caller, r.PathValue("id"), &in)
 		}),
-		server.Typed[Nothing, []*GestaltRun](server.Answer("GET "+gestaltPath+"/runs", read, g.listRuns)).WithQuery("plugin", "status", "after"),
+		server.Typed[surfacekit.None, []*GestaltRun](server.Answer("GET "+gestaltPath+"/runs", read, g.listRuns)).WithQuery("plugin", "status", "after"),
 		server.Handle("GET "+gestaltPath+"/runs/{id}", read, g.getRun),
 		server.Handle("POST "+gestaltPath+"/runs/{id}/cancel", write, g.cancelRun),
 	}

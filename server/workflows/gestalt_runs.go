@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/service/workflow"
 	flow "github.com/agentruntime/agentruntime/spec/workflow"
@@ -89,7 +90,7 @@ func (g *Gestalt) listRuns(w http.ResponseWriter, r *http.Request, caller servic
 	return server.WriteJSON(w, http.StatusOK, list)
 }
 
-func (g *Gestalt) getRun(ctx context.Context, caller service.Caller, r *http.Request, _ Nothing) (*GestaltRun, error) {
+func (g *Gestalt) getRun(ctx context.Context, caller service.Caller, r *http.Request, _ surfacekit.None) (*GestaltRun, error) {
 	return viewGestaltRun(g.engine.GetRun(ctx, caller, r.PathValue("id")))
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/service/workflow"
 	flow "github.com/agentruntime/agentruntime/spec/workflow"
@@ -98,7 +99,7 @@ func (s gestaltStarts) replace(ctx context.Context, caller service.Caller, id st
 	return s.save(ctx, caller, id, in, false)
 }
 
-func (s gestaltStarts) list(ctx context.Context, caller service.Caller, _ *http.Request, _ Nothing) ([]*GestaltStart, error) {
+func (s gestaltStarts) list(ctx context.Context, caller service.Caller, _ *http.Request, _ surfacekit.None) ([]*GestaltStart, error) {
 	found, err := s.kind.listStarts(ctx, s.engine, caller)
 	if err != nil {
 		return nil, explain(err)
@@ -110,7 +111,7 @@ func (s gestaltStarts) list(ctx context.Context, caller service.Caller, _ *http.
 	return list, nil
 }
 
-func (s gestaltStarts) get(ctx context.Context, caller service.Caller, r *http.Request, _ Nothing) (*GestaltStart, error) {
+func (s gestaltStarts) get(ctx context.Context, caller service.Caller, r *http.Request, _ surfacekit.None) (*GestaltStart, error) {
 	return viewGestalt(s.kind.readStart(ctx, s.engine, caller, r.PathValue("id")))
 }
 
@@ -119,13 +120,13 @@ type GestaltStatus struct {
 	Status string `json:"status"`
 }
 
-func (s gestaltStarts) remove(ctx context.Context, caller service.Caller, r *http.Request, _ Nothing) (*GestaltStatus, error) {
+func (s gestaltStarts) remove(ctx context.Context, caller service.Caller, r *http.Request, _ surfacekit.None) (*GestaltStatus, error) {
 	if err := s.engine.Delete(ctx, caller, s.kind.isSchedule(), r.PathValue("id")); err != nil {
 		return nil, explain(err)
 	}
 	return &GestaltStatus{"deleted"}, nil
 }
 
-func (s gestaltStarts) pause(ctx context.Context, caller service.Caller, r *http.Request, _ Nothing) (*GestaltStart, error) {
+func (s gestaltStarts) pause(ctx context.Context, caller service.Caller, r *http.Request, _ surfacekit.None) (*GestaltStart, error) {
 	return viewGestalt(s.engine.Pause(ctx, caller, s.kind.isSchedule(), r.PathValue("id"), isPause(r)))
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/agentruntime/agentruntime/event/interaction"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/service/workflow"
 )
@@ -18,7 +19,7 @@ type RunList struct {
 	Next string `json:"next,omitempty"`
 }
 
-func (s *Surface) listRuns(ctx context.Context, caller service.Caller, r *http.Request, _ Nothing) (*RunList, error) {
+func (s *Surface) listRuns(ctx context.Context, caller service.Caller, r *http.Request, _ surfacekit.None) (*RunList, error) {
 	q := r.URL.Query()
 	query := workflow.RunQuery{WorkflowID: q.Get("workflow"), Status: q.Get("status"), After: q.Get("after")}
 	if text := q.Get("limit"); text != "" {
@@ -39,7 +40,7 @@ func (s *Surface) listRuns(ctx context.Context, caller service.Caller, r *http.R
 	return out, nil
 }
 
-func (s *Surface) getRun(ctx context.Context, caller service.Caller, r *http.Request, _ Nothing) (*RunView, error) {
+func (s *Surface) getRun(ctx context.Context, caller service.Caller, r *http.Request, _ surfacekit.None) (*RunView, error) {
 	return viewFoundRun(s.engine.GetRun(ctx, caller, r.PathValue("id")))
 }
 
@@ -64,7 +65,7 @@ type AwaitedList struct {
 	Items []interaction.Request `json:"items"`
 }
 
-func (s *Surface) listInteractions(ctx context.Context, caller service.Caller, r *http.Request, _ Nothing) (*AwaitedList, error) {
+func (s *Surface) listInteractions(ctx context.Context, caller service.Caller, r *http.Request, _ surfacekit.None) (*AwaitedList, error) {
 	found, err := s.engine.Interactions(ctx, caller, r.PathValue("id"))
 	if err != nil {
 		return nil, explain(err)
@@ -101,5 +102,5 @@ func (s *Surface) answerInteraction(ctx context.Context, caller service.Caller, 
 	if _, err := s.engine.Answer(ctx, caller, r.PathValue("id"), answer); err != nil {
 		return nil, explain(err)
 	}
-	return s.getRun(ctx, caller, r, Nothing{})
+	return s.getRun(ctx, caller, r, surfacekit.None{})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/service/workflow"
 	"github.com/google/uuid"
@@ -48,15 +49,12 @@ type starts struct {
 	kind Kind
 }
 
-// Nothing is an empty body.
-type Nothing struct{}
-
 // StartList is all schedules or triggers that the caller sees.
 type StartList struct {
 	Items []*Start `json:"items"`
 }
 
-func (s starts) list(ctx context.Context, caller service.Caller, _ *http.Request, _ Nothing) (*StartList, error) {
+func (s starts) list(ctx context.Context, caller service.Caller, _ *http.Request, _ surfacekit.None) (*StartList, error) {
 	found, err := s.kind.listStarts(ctx, s.engine, caller)
 	if err != nil {
 		return nil, explain(err)
@@ -68,7 +66,7 @@ func (s starts) list(ctx context.Context, caller service.Caller, _ *http.Request
 	return out, nil
 }
 
-func (s starts) get(ctx context.Context, caller service.Caller, r *http.Request, _ Nothing) (*Start, error) {
+func (s starts) get(ctx context.Context, caller service.Caller, r *http.Request, _ surfacekit.None) (*Start, error) {
 	return viewFound(s.kind.readStart(ctx, s.engine, caller, r.PathValue("id")))
 }
 
@@ -139,7 +137,7 @@ func (s starts) remove(w http.ResponseWriter, r *http.Request, caller service.Ca
 }
 
 // pause pauses or resumes the start in the path, whose last segment is the verb.
-func (s starts) pause(ctx context.Context, caller service.Caller, r *http.Request, _ Nothing) (*Start, error) {
+func (s starts) pause(ctx context.Context, caller service.Caller, r *http.Request, _ surfacekit.None) (*Start, error) {
 	return viewFound(s.engine.Pause(ctx, caller, s.kind.isSchedule(), r.PathValue("id"), isPause(r)))
 }
 
