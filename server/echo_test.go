@@ -12,6 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/event/interaction"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/internal/openapi"
 	"github.com/agentruntime/agentruntime/service"
 )
 
@@ -66,7 +67,9 @@ func (e *echoSurface) Routes() []server.Route {
 }
 
 // OpenAPI describes the routes.
-func (e *echoSurface) OpenAPI() []byte { return server.Describe("Echo", e.Routes()) }
+func (e *echoSurface) OpenAPI() []byte {
+	return server.DescribeSurface(&openapi.Surface{Title: "Echo"}, e.Routes())
+}
 
 func (e *echoSurface) say(ctx context.Context, caller service.Caller, _ *http.Request, s said) (echoed, error) {
 	if s.Talk == "" {

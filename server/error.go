@@ -6,11 +6,15 @@ import (
 	"time"
 )
 
-// refuseRequest answers a request with an error instead of calling its handler.
+// refuseRequest answers a request with an error instead of calling its handler, with Retry-After if
+// a retry may succeed.
 func refuseRequest(w http.ResponseWriter, r *http.Request, writer ErrorWriter, e *Error) {
 	x := exchangeFrom(r.Context())
 	e.RequestID, x.code = x.id, e.Code
 	w.Header().Set("Cache-Control", "no-store")
+	if e.Status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", formatSeconds(time.Second))
+	}
 	if writer != nil {
 		writer.WriteError(w, r, e)
 		return
@@ -18,15 +22,11 @@ func refuseRequest(w http.ResponseWriter, r *http.Request, writer ErrorWriter, e
 	WriteError(w, e)
 }
 
-// writeError writes the failure in a surface's error format or the server's own, with Retry-After
-// if a retry may succeed.
+// writeError writes the failure in a surface's error format or the server's own.
 func (f *Failure) writeError(w http.ResponseWriter, r *http.Request, writer ErrorWriter) {
 	e := &Error{Status: f.Status, Code: f.Code, Message: f.Message}
 	if !reflect.ValueOf(f.Details).IsZero() {
 		e.Details = f.Details
-	}
-	if f.Retry {
-		w.Header().Set("Retry-After", formatSeconds(time.Second))
 	}
 	refuseRequest(w, r, writer, e)
 }

@@ -269,10 +269,12 @@ func failureOf(class Class, told error, details Details) *Failure {
 	return f
 }
 
-// Log logs failures of the server. Mistakes of the caller, refusals and requests whose client
-// has disconnected are not logged.
-func (f *Failure) Log(ctx context.Context, logger *zap.Logger, err error) {
+// Report classifies an error and logs failures of the server. Mistakes of the caller, refusals and
+// requests whose client has disconnected are not logged.
+func Report(ctx context.Context, logger *zap.Logger, err error) *Failure {
+	f := Classify(ctx, err)
 	if f.Status >= http.StatusInternalServerError && ctx.Err() == nil && !errors.As(err, new(*Refusal)) {
 		logger.Error("request failed", zap.String("request_id", RequestID(ctx)), zap.Error(err))
 	}
+	return f
 }

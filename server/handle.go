@@ -82,18 +82,13 @@ func Typed[In, Out any](route Route) Route {
 	return route
 }
 
-// Describe generates an OpenAPI description of routes, for the OpenAPI method of
-// surfaces whose routes are made by Handle or are event streams.
-func Describe(title string, routes []Route) []byte {
-	return DescribeSurface(&openapi.Surface{Title: title}, routes)
-}
-
-// DescribeErrors is Describe for a surface whose errors have bodies of the type E.
+// DescribeErrors is DescribeSurface for a surface whose errors have bodies of the type E.
 func DescribeErrors[E any](title string, routes []Route) []byte {
 	return DescribeSurface(&openapi.Surface{Title: title, Failure: reflect.TypeFor[E]()}, routes)
 }
 
-// DescribeSurface is Describe for a surface that describes more than its title.
+// DescribeSurface generates an OpenAPI description of routes, for the OpenAPI method of surfaces
+// whose routes are made by Handle or Typed, or are event streams.
 func DescribeSurface(s *openapi.Surface, routes []Route) []byte {
 	return openapi.Generate(s, operationsOf(routes))
 }
@@ -119,13 +114,11 @@ func writeFailure(w http.ResponseWriter, r *http.Request, err error) {
 		m.failures.WriteFailure(w, r, err)
 		return
 	}
-	f := Classify(r.Context(), err)
 	logger, writer := zap.NewNop(), ErrorWriter(nil)
 	if m != nil {
 		logger, writer = m.router.server.settings.Logger, m.writer
 	}
-	f.Log(r.Context(), logger, err)
-	f.writeError(w, r, writer)
+	Report(r.Context(), logger, err).writeError(w, r, writer)
 }
 
 // ReadJSON decodes the body of a request, a JSON object, into a struct. An empty body counts as

@@ -131,13 +131,12 @@ type failedLine struct {
 }
 
 func (f *follower) describeFailure(err error) failedLine {
-	failure, logger := Classify(f.r.Context(), err), zap.NewNop()
-	x := exchangeFrom(f.r.Context())
+	x, logger := exchangeFrom(f.r.Context()), zap.NewNop()
 	if x.mounted != nil {
 		logger = x.mounted.router.server.settings.Logger
 	}
+	failure := Report(f.r.Context(), logger, err)
 	x.code = failure.Code
-	failure.Log(f.r.Context(), logger, err)
 	return failedLine{failure.Status, failure.Code, failure.Message, x.id, failure.Details}
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/panics"
@@ -132,7 +131,6 @@ func (rt *router) acceptRequest(out *response, r *http.Request) *http.Request {
 		return nil
 	}
 	if rt.server.starting.Load() && !isProbe(r.URL.Path) && !rt.server.awaitStartup(r) {
-		out.Header().Set("Retry-After", formatSeconds(time.Second))
 		refuseRequest(out, r, rt.nearestErrorWriter(r.URL.Path), &Error{Status: http.StatusServiceUnavailable, Code: "unavailable", Message: "the server is starting"})
 		return nil
 	}
@@ -289,7 +287,6 @@ func (m *mounted) admitRequest(w http.ResponseWriter, r *http.Request) *http.Req
 		r = r.WithContext(WithPrincipal(telemetry.Extract(r.Context(), r.Header), principal))
 	}
 	if m.Begins && s.draining.Load() {
-		w.Header().Set("Retry-After", formatSeconds(time.Second))
 		refuseRequest(w, r, m.writer, &Error{Status: http.StatusServiceUnavailable, Code: "unavailable", Message: ErrDraining.Error()})
 		return nil
 	}
@@ -357,7 +354,6 @@ func (m *mounted) authorizeRequest(w http.ResponseWriter, r *http.Request, x *ex
 	case errors.Is(err, ErrForeignSite):
 		return nil, &Error{Status: http.StatusForbidden, Code: "forbidden", Message: "requests from the pages of other sites are not allowed"}
 	case err != nil || principal == nil:
-		w.Header().Set("Retry-After", formatSeconds(time.Second))
 		return nil, &Error{Status: http.StatusServiceUnavailable, Code: "unavailable", Message: "the credential cannot be checked now"}
 	case !principal.Caller.HasScope(m.Scope) && !m.Public:
 		x.keyID, x.problem = principal.KeyID, "the credential lacks the scope "+m.Scope

@@ -37,8 +37,7 @@ func (s *Server) toProtocolError(ctx context.Context, method string, err error) 
 	if known := protocolError(err); known != nil {
 		return known
 	}
-	f := server.Classify(ctx, err)
-	f.Log(ctx, s.settings.Logger.With(zap.String("method", method)), err)
+	f := server.Report(ctx, s.settings.Logger.With(zap.String("method", method)), err)
 	if f.Retry {
 		noteOutage(ctx)
 	}

@@ -3,6 +3,7 @@ package admin
 import (
 	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/internal/openapi"
 	"github.com/agentruntime/agentruntime/service/fleet"
 )
 
@@ -60,7 +61,9 @@ func (s *Surface) tenantRoutes() []server.Route {
 }
 
 // OpenAPI describes the protocol.
-func (s *Surface) OpenAPI() []byte { return server.Describe("Admin", s.Routes()) }
+func (s *Surface) OpenAPI() []byte {
+	return server.DescribeSurface(&openapi.Surface{Title: "Admin"}, s.Routes())
+}
 
 // DeferDescription does nothing: tests check the description against the routes.
 func (*Surface) DeferDescription() {}

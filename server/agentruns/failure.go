@@ -40,8 +40,7 @@ func (c *call) requestErrorOf(err error) *requestError {
 		return known
 	}
 	ctx := c.r.Context()
-	f := server.Classify(ctx, err)
-	f.Log(ctx, c.settings.Logger, err)
+	f := server.Report(ctx, c.settings.Logger, err)
 	switch f.Class {
 	case server.ClassNoAgent: // similar ids may be hidden from the credential
 		return noAgent(f.Details.ID)

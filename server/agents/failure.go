@@ -21,8 +21,7 @@ func (s *Surface) WriteFailure(w http.ResponseWriter, r *http.Request, err error
 		writeError(w, refused.Status.HTTP(), refused.Status, refused.Message)
 		return
 	}
-	f := server.Classify(r.Context(), err)
-	f.Log(r.Context(), s.settings.Logger, err)
+	f := server.Report(r.Context(), s.settings.Logger, err)
 	if f.Retry {
 		w.Header().Set("Retry-After", "1")
 	}

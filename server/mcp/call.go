@@ -115,8 +115,7 @@ func (c *call) describeError(ctx context.Context, err error) (*mcp.CallToolResul
 	if refused, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		return nil, refused
 	}
-	f := server.Classify(ctx, err)
-	f.Log(ctx, c.settings.Logger, err)
+	f := server.Report(ctx, c.settings.Logger, err)
 	return c.addMeta(failedResult(f.Message)), nil
 }
 

@@ -24,8 +24,7 @@ func (s *Server) toStatus(ctx context.Context, method string, err error) error {
 	if err == nil || isStatus(err) {
 		return err
 	}
-	f := server.Classify(ctx, err)
-	f.Log(ctx, s.settings.Logger.Named(method), err)
+	f := server.Report(ctx, s.settings.Logger.Named(method), err)
 	code, ok := classCodes[f.Class]
 	if !ok {
 		code = codes.InvalidArgument

@@ -1,7 +1,6 @@
 package sessions
 
 import (
-	"cmp"
 	"errors"
 	"net/http"
 
@@ -10,7 +9,6 @@ import (
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
-	"go.uber.org/zap"
 )
 
 // WriteError answers with an error of the router.
@@ -20,17 +18,11 @@ func (*Surface) WriteError(w http.ResponseWriter, _ *http.Request, e *server.Err
 
 // WriteFailure answers with an error of a handler.
 func (s *Surface) WriteFailure(w http.ResponseWriter, r *http.Request, err error) {
-	f := server.Classify(r.Context(), err)
-	f.Log(r.Context(), s.settings.Logger, err)
-	if f.Retry {
-		w.Header().Set("Retry-After", "1")
-	}
+	f := server.Report(r.Context(), s.settings.Logger, err)
 	if f.Class == server.ClassUnresolvable {
 		f.Status, f.Code, f.Message = http.StatusServiceUnavailable, "unavailable", "the agent of the provider cannot be run now"
 	}
-	f.Code = cmp.Or(f.Code, "internal")
-	server.NoteAudit(r.Context(), zap.String("error", f.Code))
-	_ = server.WriteJSON(w, f.Status, surfacekit.GestaltError{Error: f.Message, Code: f.Code}) // a client that is gone needs no answer
+	surfacekit.WriteGestaltFailure(w, r, f)
 }
 
 // nameError converts a not-found error to one with the kind and id of the path.

@@ -179,8 +179,7 @@ var managedCodes = map[int]codes.Code{
 
 // managedError returns an error with a gRPC status.
 func (s *Surface) managedError(ctx context.Context, err error) error {
-	f := server.Classify(ctx, err)
-	f.Log(ctx, s.settings.Logger, err)
+	f := server.Report(ctx, s.settings.Logger, err)
 	code, known := managedCodes[f.Status]
 	if !known {
 		code = codes.Internal

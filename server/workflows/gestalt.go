@@ -45,10 +45,5 @@ func (*Gestalt) WriteError(w http.ResponseWriter, _ *http.Request, e *server.Err
 
 // WriteFailure answers with an error of a handler.
 func (g *Gestalt) WriteFailure(w http.ResponseWriter, r *http.Request, err error) {
-	f := server.Classify(r.Context(), err)
-	f.Log(r.Context(), g.logger, err)
-	if f.Retry {
-		w.Header().Set("Retry-After", "1")
-	}
-	_ = server.WriteJSON(w, f.Status, surfacekit.GestaltError{Error: f.Message, Code: f.Code}) // a client that is gone needs no answer
+	surfacekit.WriteGestaltFailure(w, r, server.Report(r.Context(), g.logger, err))
 }

@@ -5,11 +5,14 @@ import (
 
 	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/internal/openapi"
 	"github.com/agentruntime/agentruntime/service/workflow"
 )
 
 // OpenAPI describes the protocol.
-func (s *Surface) OpenAPI() []byte { return server.Describe("Workflows", s.Routes()) }
+func (s *Surface) OpenAPI() []byte {
+	return server.DescribeSurface(&openapi.Surface{Title: "Workflows"}, s.Routes())
+}
 
 // DeferDescription does nothing: tests check the description against the routes.
 func (*Surface) DeferDescription() {}

@@ -74,8 +74,7 @@ func (r *Request) NewStream(turn *service.Turn) *TurnStream {
 
 // Describe returns an error in the client's form. Internal causes are only logged.
 func (b *Base) Describe(r *http.Request, err error) *server.Failure {
-	f := server.Classify(r.Context(), err)
-	f.Log(r.Context(), b.Logger, err)
+	f := server.Report(r.Context(), b.Logger, err)
 	if f.Class == server.ClassNoAgent {
 		f.Status = http.StatusNotFound
 	}

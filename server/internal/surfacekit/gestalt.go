@@ -1,6 +1,7 @@
 package surfacekit
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/tools"
+	"go.uber.org/zap"
 )
 
 // GestaltError is the body of an error in Gestalt's HTTP protocols.
@@ -28,6 +30,16 @@ func WriteGestaltError(w http.ResponseWriter, e *server.Error) {
 		message = "missing authorization"
 	}
 	_ = server.WriteJSON(w, e.Status, GestaltError{message, e.Code}) // a client that is gone needs no answer
+}
+
+// WriteGestaltFailure writes an error of a handler, and records its code for the audit log.
+func WriteGestaltFailure(w http.ResponseWriter, r *http.Request, f *server.Failure) {
+	if f.Retry {
+		w.Header().Set("Retry-After", "1")
+	}
+	code := cmp.Or(f.Code, "internal")
+	server.NoteAudit(r.Context(), zap.String("error", code))
+	_ = server.WriteJSON(w, f.Status, GestaltError{f.Message, code}) // a client that is gone needs no answer
 }
 
 // CollectPages fills a list from pages that begin at a cursor. read adds the records of a page to the
