@@ -27,7 +27,7 @@ func (s *Server) ListTurnEvents(ctx context.Context, req *pb.ListAgentProviderTu
 	if asked := int(req.GetLimit()); asked > 0 && asked < limit {
 		limit = asked
 	}
-	turns, _ := s.current()
+	turns := s.current.Load()
 	reader := surfacekit.EventReader{Reader: display.Reader{Model: t.record.Model}, After: uint64(req.GetAfterSeq())}
 	events, err := reader.List(t.Turn, limit, func(after uint64) ([]event.Record, error) {
 		return turns.ReadEvents(ctx, owner, t.ID, after, service.MaxPage)
@@ -35,7 +35,7 @@ func (s *Server) ListTurnEvents(ctx context.Context, req *pb.ListAgentProviderTu
 	if err != nil {
 		return nil, err
 	}
-	source, list := s.hostName(), make([]*pb.AgentTurnEvent, len(events))
+	source, list := turns.name, make([]*pb.AgentTurnEvent, len(events))
 	for i := range events {
 		e := &events[i]
 		data, err := decodeStruct(e.Data)

@@ -29,7 +29,7 @@ func (s *Server) findInteraction(ctx context.Context, id string, subject *pb.Age
 	if _, err := s.readTurn(ctx, turnID, subject); err != nil {
 		return nil, notFound("interaction", id)
 	}
-	turns, _ := s.current()
+	turns := s.current.Load()
 	list, err := turns.ListInteractions(ctx, owner, service.InteractionQuery{TurnID: turnID})
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func (s *Server) ListInteractions(ctx context.Context, req *pb.ListAgentProvider
 	if err != nil {
 		return nil, err
 	}
-	turns, _ := s.current()
+	turns := s.current.Load()
 	list, err := turns.ListInteractions(ctx, owner, service.InteractionQuery{TurnID: t.ID})
 	if err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func (s *Server) ResolveInteraction(ctx context.Context, req *pb.ResolveAgentPro
 	if err != nil {
 		return nil, err
 	}
-	turns, _ := s.current()
+	turns := s.current.Load()
 	answered, err := turns.AnswerInteraction(ctx, owner, found.TurnID, answer)
 	if err != nil {
 		return nil, err

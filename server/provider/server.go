@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/panics"
@@ -60,13 +61,16 @@ type Server struct {
 	settings Settings
 	grpc     *grpc.Server
 
-	// starting is held while the service starts. mu guards the fields below and is never held
-	// during calls to others.
+	// starting is held while the service starts.
 	starting sync.Mutex
-	mu       sync.Mutex
-	// name and agent come from the host's configuration; service is nil before that.
+	// current is nil before the host has configured the provider.
+	current atomic.Pointer[configured]
+}
+
+// configured is a provider's service, with the provider's name and agent according to the host.
+type configured struct {
+	*service.Service
 	name, agent string
-	service     *service.Service
 }
 
 // New returns a provider that does not serve yet.
@@ -148,8 +152,8 @@ func (s *Server) ConfigureProvider(ctx context.Context, req *pb.ConfigureProvide
 	}
 	s.starting.Lock()
 	defer s.starting.Unlock()
-	if current, _ := s.current(); current != nil {
-		return s.configureAgain(current, req.GetName(), agent)
+	if current := s.current.Load(); current != nil {
+		return current.configureAgain(req.GetName(), agent)
 	}
 	turns, err := s.settings.Start(context.WithoutCancel(ctx))
 	if err != nil {
@@ -158,23 +162,19 @@ func (s *Server) ConfigureProvider(ctx context.Context, req *pb.ConfigureProvide
 	if agent, err = chooseAgent(turns, agent); err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.name, s.agent, s.service = req.GetName(), agent, turns
+	s.current.Store(&configured{turns, req.GetName(), agent})
 	return &pb.ConfigureProviderResponse{ProtocolVersion: protocolVersion}, nil
 }
 
 // configureAgain handles the configuration of a host that restarted or reconnected: it must equal
 // the existing one.
-func (s *Server) configureAgain(turns *service.Service, name, agent string) (*pb.ConfigureProviderResponse, error) {
-	agent, err := chooseAgent(turns, agent)
+func (c *configured) configureAgain(name, agent string) (*pb.ConfigureProviderResponse, error) {
+	agent, err := chooseAgent(c.Service, agent)
 	if err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.name != name || s.agent != agent {
-		return nil, status.Errorf(codes.FailedPrecondition, "the provider is configured already, as %q with agent %q", s.name, s.agent)
+	if c.name != name || c.agent != agent {
+		return nil, status.Errorf(codes.FailedPrecondition, "the provider is configured already, as %q with agent %q", c.name, c.agent)
 	}
 	return &pb.ConfigureProviderResponse{ProtocolVersion: protocolVersion}, nil
 }
@@ -195,7 +195,7 @@ func chooseAgent(turns *service.Service, id string) (string, error) {
 
 // HealthCheck reports whether the provider runs turns.
 func (s *Server) HealthCheck(context.Context, *emptypb.Empty) (*pb.HealthCheckResponse, error) {
-	if turns, _ := s.current(); turns == nil {
+	if s.current.Load() == nil {
 		return &pb.HealthCheckResponse{Message: "the provider is not configured"}, nil
 	}
 	return &pb.HealthCheckResponse{Ready: true}, nil
@@ -218,28 +218,11 @@ func (s *Server) GetCapabilities(context.Context, *pb.GetAgentProviderCapabiliti
 	return c, nil
 }
 
-// current returns the service and the agent; nil before the provider is configured.
-func (s *Server) current() (*service.Service, string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.service, s.agent
-}
-
-// hostName returns the host's name for the provider.
-func (s *Server) hostName() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.name
-}
-
-// errUnconfigured means that a request came before ConfigureProvider.
-var errUnconfigured = status.Error(codes.FailedPrecondition, "the provider is not configured")
-
 // open returns the service that answers requests.
-func (s *Server) open() (*service.Service, error) {
-	turns, _ := s.current()
+func (s *Server) open() (*configured, error) {
+	turns := s.current.Load()
 	if turns == nil {
-		return nil, errUnconfigured
+		return nil, status.Error(codes.FailedPrecondition, "the provider is not configured")
 	}
 	return turns, nil
 }

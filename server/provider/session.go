@@ -106,7 +106,7 @@ func findModel(turns *service.Service, agentID, name string) (string, error) {
 // viewSession shows a session.
 func (s *Server) viewSession(from *session, short bool) (*pb.AgentSession, error) {
 	out := &pb.AgentSession{
-		Id: from.ID, ProviderName: s.hostName(), Model: from.record.Model, ClientRef: from.record.ClientRef, CreatedBy: from.record.CreatedBy.toProto(),
+		Id: from.ID, ProviderName: s.current.Load().name, Model: from.record.Model, ClientRef: from.record.ClientRef, CreatedBy: from.record.CreatedBy.toProto(),
 		CreatedAt: timeOf(from.CreatedAt), UpdatedAt: timeOf(from.UpdatedAt), LastTurnAt: timeOf(from.LastTurnAt),
 		State: pb.AgentSessionState_AGENT_SESSION_STATE_ACTIVE,
 	}
@@ -133,11 +133,11 @@ func (s *Server) viewSession(from *session, short bool) (*pb.AgentSession, error
 
 // CreateSession creates a session, once per idempotency key.
 func (s *Server) CreateSession(ctx context.Context, req *pb.CreateAgentProviderSessionRequest) (*pb.AgentSession, error) {
-	turns, agent := s.current()
-	if turns == nil {
-		return nil, errUnconfigured
+	turns, err := s.open()
+	if err != nil {
+		return nil, err
 	}
-	if _, err := findModel(turns, agent, req.GetModel()); err != nil {
+	if _, err := findModel(turns.Service, turns.agent, req.GetModel()); err != nil {
 		return nil, err
 	}
 	by := actorOf(req.GetCreatedBy())
@@ -145,11 +145,10 @@ func (s *Server) CreateSession(ctx context.Context, req *pb.CreateAgentProviderS
 		by = &actor{ID: req.GetSubject().GetSubjectId(), Kind: req.GetSubject().GetSubjectKind(), Name: req.GetSubject().GetDisplayName(), AuthSrc: req.GetSubject().GetAuthSource()}
 	}
 	record := sessionRecord{Model: req.GetModel(), ClientRef: req.GetClientRef(), CreatedBy: by}
-	var err error
 	if record.Metadata, err = jsonOf(req.GetMetadata()); err != nil {
 		return nil, err
 	}
-	in := service.CreateSession{ID: req.GetSessionId(), AgentID: agent, Labels: map[string]string{labelKind: "session"}}
+	in := service.CreateSession{ID: req.GetSessionId(), AgentID: turns.agent, Labels: map[string]string{labelKind: "session"}}
 	if by != nil && by.ID != "" && len(by.ID) <= service.MaxLabel {
 		in.Labels[labelSubject] = by.ID
 	}
@@ -333,7 +332,7 @@ func (s *Server) UpdateSession(ctx context.Context, req *pb.UpdateAgentProviderS
 		return nil, err
 	}
 	patch.Metadata = &changed
-	turns, _ := s.current()
+	turns := s.current.Load()
 	if found.Session, err = turns.UpdateSession(ctx, owner, found.ID, patch); err != nil {
 		return nil, err
 	}

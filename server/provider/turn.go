@@ -61,7 +61,7 @@ func (s *Server) CreateTurn(ctx context.Context, req *pb.CreateAgentProviderTurn
 	if err != nil {
 		return nil, err
 	}
-	turns, _ := s.current()
+	turns := s.current.Load()
 	kept, err := turns.CreateTurn(ctx, owner, *asked)
 	if err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (s *Server) CreateTurn(ctx context.Context, req *pb.CreateAgentProviderTurn
 
 // composeTurn returns the requested turn.
 func (s *Server) composeTurn(ctx context.Context, in *session, req *pb.CreateAgentProviderTurnRequest) (*service.CreateTurn, error) {
-	turns, _ := s.current()
+	turns := s.current.Load()
 	out := &service.CreateTurn{SessionID: in.ID, ID: req.GetTurnId(), AgentID: in.AgentID, Addressed: true, Background: true}
 	agent, err := turns.CurrentAgent(ctx, in.Session, in.AgentID)
 	if err != nil {
@@ -95,13 +95,13 @@ func (s *Server) composeTurn(ctx context.Context, in *session, req *pb.CreateAge
 	if record.CreatedBy == nil {
 		record.CreatedBy = in.record.CreatedBy
 	}
-	if record.Model, err = findModel(turns, agent, model); err != nil {
+	if record.Model, err = findModel(turns.Service, agent, model); err != nil {
 		return nil, err
 	}
 	if err := readOptions(req, out); err != nil {
 		return nil, err
 	}
-	if out.Ephemeral, err = s.composeAgent(turns, agent, &record, req); err != nil {
+	if out.Ephemeral, err = s.composeAgent(turns.Service, agent, &record, req); err != nil {
 		return nil, err
 	}
 	if record.Metadata, err = jsonOf(req.GetMetadata()); err != nil {
@@ -226,7 +226,7 @@ var statuses = map[service.Status]pb.AgentExecutionStatus{
 // viewTurn returns a turn in the host's form; the short form has neither messages nor output.
 func (s *Server) viewTurn(t *turn, short bool) (*pb.AgentTurn, error) {
 	out := &pb.AgentTurn{
-		Id: t.ID, SessionId: t.SessionID, ProviderName: s.hostName(), Model: t.record.Model, Status: statuses[t.Status], CreatedBy: t.record.CreatedBy.toProto(),
+		Id: t.ID, SessionId: t.SessionID, ProviderName: s.current.Load().name, Model: t.record.Model, Status: statuses[t.Status], CreatedBy: t.record.CreatedBy.toProto(),
 		CreatedAt: timeOf(t.CreatedAt), StartedAt: timeOf(t.StartedAt), CompletedAt: timeOf(t.FinishedAt), ExecutionRef: t.record.ExecutionRef,
 	}
 	if t.Outcome != nil {
@@ -302,7 +302,7 @@ func (s *Server) findTurns(ctx context.Context, req *pb.ListAgentProviderTurnsRe
 			q.Statuses = []service.Status{kept}
 		}
 	}
-	turns, _ := s.current()
+	turns := s.current.Load()
 	found, _, err := surfacekit.CollectPages("", limit, func(list []*turn, page service.Page) ([]*turn, string, error) {
 		q.Page = page
 		read, err := turns.ListTurns(ctx, owner, q)
@@ -330,7 +330,7 @@ func (s *Server) CancelTurn(ctx context.Context, req *pb.CancelAgentProviderTurn
 	if err != nil {
 		return nil, err
 	}
-	turns, _ := s.current()
+	turns := s.current.Load()
 	if t.Turn, err = turns.CancelTurn(ctx, owner, t.ID, cmp.Or(req.GetReason(), "canceled")); err != nil {
 		return nil, err
 	}

@@ -5,13 +5,10 @@ package openapi
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/getkin/kin-openapi/openapi3"
 )
@@ -36,7 +33,7 @@ func (o operation) String() string { return o.method + " " + o.path }
 
 // Description describes a surface. It is immutable.
 type Description struct {
-	*parsedText
+	doc *openapi3.T
 	// prefix is added to the names of components in a merged document.
 	prefix string
 	// routes are the routes that serve the operations.
@@ -47,11 +44,11 @@ type Description struct {
 // ErrDescription if the description does not match the routes, or if the component
 // responses/Error is required although the surface has an error format.
 func Describe(text []byte, routes []Route, ownErrors bool) (*Description, error) {
-	read, err := parseDescription(text)
+	doc, err := readDescription(text)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDescription, err)
 	}
-	d := &Description{parsedText: read, prefix: toCamelCase(read.doc.Info.Title), routes: map[operation]*Route{}}
+	d := &Description{doc: doc, prefix: toCamelCase(doc.Info.Title), routes: map[operation]*Route{}}
 	if ownErrors && !d.hasError() {
 		return nil, fmt.Errorf("%w: responses/Error is required", ErrDescription)
 	}
@@ -59,34 +56,6 @@ func Describe(text []byte, routes []Route, ownErrors bool) (*Description, error)
 		return nil, err
 	}
 	return d, nil
-}
-
-// parsedText is a parsed text, which is never modified.
-type parsedText struct {
-	doc *openapi3.T
-	// encode returns the document as JSON, encoded once.
-	encode func() ([]byte, error)
-}
-
-// parsed caches the descriptions read in this process, by their text: parsing takes milliseconds,
-// and successive servers have the same surfaces.
-var parsed sync.Map
-
-// parseDescription is readDescription with a cache.
-func parseDescription(text []byte) (*parsedText, error) {
-	key := sha256.Sum256(text)
-	if known, ok := parsed.Load(key); ok {
-		if known, ok := known.(*parsedText); ok {
-			return known, nil
-		}
-	}
-	doc, err := readDescription(text)
-	if err != nil {
-		return nil, err
-	}
-	read := &parsedText{doc, sync.OnceValues(func() ([]byte, error) { return json.Marshal(doc) })}
-	parsed.Store(key, read)
-	return read, nil
 }
 
 // readDescription reads a document and checks that it is valid and omits the server's additions. Its

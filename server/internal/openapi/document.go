@@ -161,7 +161,7 @@ func newMerged(s *Server) *merged {
 
 // addDescription adds a surface.
 func (m *merged) addDescription(d *Description) error {
-	text, err := d.encode()
+	text, err := json.Marshal(d.doc)
 	if err != nil {
 		return err
 	}
