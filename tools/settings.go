@@ -2,6 +2,9 @@ package tools
 
 import (
 	"cmp"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/agentruntime/agentruntime/diag"
@@ -34,6 +37,20 @@ func CheckSettings(effect Effect, timeout *spec.Duration, maxOutput int) diag.Li
 	return list
 }
 
+// CheckEnvironment checks the setting env, the environment variables of a program.
+func CheckEnvironment(env map[string]string) diag.List {
+	var list diag.List
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		switch {
+		case name == "" || strings.ContainsAny(name, "=\x00"):
+			list = append(list, diag.New(diag.InvalidValue, diag.Key("env", name), "invalid environment variable name"))
+		case strings.Contains(env[name], "\x00"):
+			list = append(list, diag.New(diag.InvalidValue, diag.Key("env", name), "the value has a NUL character"))
+		}
+	}
+	return list
+}
+
 // CallTimeout returns the setting timeout, or DefaultTimeout if it is absent.
 func CallTimeout(timeout *spec.Duration) time.Duration {
 	if timeout == nil {
@@ -44,6 +61,3 @@ func CallTimeout(timeout *spec.Duration) time.Duration {
 
 // OutputLimit returns the setting max_output in bytes, or MaxOutput if it is absent.
 func OutputLimit(maxOutput int) int { return cmp.Or(maxOutput, MaxOutput) }
-
-// CheckID checks that models accept an id as the name of a tool.
-func CheckID(id string) diag.List { return spec.CheckToolID("", id) }

@@ -4,6 +4,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -79,12 +80,7 @@ func (d *Descriptor) Limit() time.Duration {
 }
 
 // EffectClass returns the class of the tool's effect.
-func (d *Descriptor) EffectClass() Effect {
-	if d.Effect == "" {
-		return Once
-	}
-	return d.Effect
-}
+func (d *Descriptor) EffectClass() Effect { return cmp.Or(d.Effect, Once) }
 
 // Call is one call of a tool.
 type Call struct {

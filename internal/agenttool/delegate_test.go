@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/agenttool"
-	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/spec"
 	"pgregory.net/rapid"
 )
 
@@ -27,7 +27,7 @@ func TestTheToolOfADelegateHasAnIDThatModelsAccept(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		agent := rapid.StringN(1, 40, 54).Draw(t, "agent")
 		id := agenttool.DelegateID(agent)
-		if list := tools.CheckID(id); list != nil || !strings.HasPrefix(id, agenttool.DelegatePrefix) || len(id) != len(agenttool.DelegatePrefix)+len(agent) {
+		if list := spec.CheckToolID("", id); list != nil || !strings.HasPrefix(id, agenttool.DelegatePrefix) || len(id) != len(agenttool.DelegatePrefix)+len(agent) {
 			t.Fatalf("the tool of %q is %q: %v", agent, id, list)
 		}
 	})

@@ -52,10 +52,3 @@ func (c *Config) Validate() diag.List {
 func (c *Config) apiAccess() *vendorhttp.Access {
 	return &vendorhttp.Access{Request: c.Request, Body: bodyFields{}, APIKey: c.APIKey, BaseURL: c.BaseURL, DefaultBaseURL: DefaultBaseURL, KeyHeader: "X-Api-Key", Headers: c.Headers, HostConnection: c.HostConnection}
 }
-
-func (c *Config) maxOutputTokens() int {
-	if c.MaxOutputTokens == 0 {
-		return defaultMaxOutputTokens
-	}
-	return c.MaxOutputTokens
-}

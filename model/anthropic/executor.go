@@ -70,7 +70,7 @@ func NewAt(settings model.Settings, c *Config, at Endpoint, transport http.Round
 	}
 	e := &Executor{
 		tools:           vendorhttp.NewToolCache(encodeTools),
-		maxOutputTokens: c.maxOutputTokens(),
+		maxOutputTokens: cmp.Or(c.MaxOutputTokens, defaultMaxOutputTokens),
 		at:              at,
 	}
 	api, err := c.apiAccess().NewAPI(transport, settings, vendorhttp.Protocol{

@@ -1,6 +1,7 @@
 package google
 
 import (
+	"cmp"
 	"encoding/json"
 	"regexp"
 	"strings"
@@ -57,9 +58,4 @@ func (c *Config) apiAccess() *vendorhttp.Access {
 	return &vendorhttp.Access{Request: c.Request, Body: bodyFields{}, APIKey: c.APIKey, BaseURL: c.BaseURL, DefaultBaseURL: DefaultBaseURL, KeyHeader: keyHeader, Headers: c.Headers, HostConnection: c.HostConnection}
 }
 
-func (c *Config) apiVersion() string {
-	if c.APIVersion == "" {
-		return defaultAPIVersion
-	}
-	return c.APIVersion
-}
+func (c *Config) apiVersion() string { return cmp.Or(c.APIVersion, defaultAPIVersion) }

@@ -1,6 +1,7 @@
 package vertex
 
 import (
+	"cmp"
 	"encoding/json"
 	"os"
 	"regexp"
@@ -100,12 +101,7 @@ func (c *Config) apiAccess() *vendorhttp.Access {
 }
 
 // location returns the location where models run.
-func (c *Config) location() string {
-	if c.Location == "" {
-		return "global"
-	}
-	return c.Location
-}
+func (c *Config) location() string { return cmp.Or(c.Location, "global") }
 
 // endpoint returns the vendor's endpoint of the location.
 func (c *Config) endpoint() string {

@@ -7,6 +7,7 @@
 package ask
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/agentruntime/agentruntime/spec"
@@ -37,9 +38,4 @@ func Kind() tools.Kind {
 	return spec.NewKind("ask", "A question to the user.", createTool).AsPure()
 }
 
-func (c *Config) questionKind() string {
-	if c.Kind == "" {
-		return KindQuestion
-	}
-	return c.Kind
-}
+func (c *Config) questionKind() string { return cmp.Or(c.Kind, KindQuestion) }

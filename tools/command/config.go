@@ -7,8 +7,8 @@
 package command
 
 import (
+	"cmp"
 	"encoding/json"
-	"time"
 
 	"github.com/agentruntime/agentruntime/internal/process"
 	"github.com/agentruntime/agentruntime/internal/redact"
@@ -51,13 +51,4 @@ func (c *config) Program() (command []string, dir string) { return c.Command, c.
 // Action describes the program of a call, with placeholders for the arguments.
 func (c *config) Action() string { return "runs " + process.Line(c.Command) }
 
-func (c *config) toolEffect() tools.Effect {
-	if c.Effect == "" {
-		return tools.Once
-	}
-	return c.Effect
-}
-
-func (c *config) outputLimit() int { return tools.OutputLimit(c.MaxOutput) }
-
-func (c *config) callTimeout() time.Duration { return tools.CallTimeout(c.Timeout) }
+func (c *config) toolEffect() tools.Effect { return cmp.Or(c.Effect, tools.Once) }

@@ -63,7 +63,7 @@ func (t *tool) Descriptor() tools.Descriptor {
 		Description: t.config.Description,
 		Parameters:  t.config.Parameters,
 		Effect:      t.config.toolEffect(),
-		Timeout:     t.config.callTimeout(),
+		Timeout:     tools.CallTimeout(t.config.Timeout),
 		Serial:      t.config.Serial,
 	}
 }
@@ -122,7 +122,7 @@ type run struct {
 }
 
 func (t *tool) newRun(words []string, input []byte, key string) *run {
-	limit := t.config.outputLimit()
+	limit := tools.OutputLimit(t.config.MaxOutput)
 	return &run{
 		config: &t.config, words: words, input: input, key: key, dir: t.config.Dir,
 		stdout: process.Head{Limit: limit}, stderr: process.Tail{Limit: min(errorLimit, limit/2)},

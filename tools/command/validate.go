@@ -1,9 +1,7 @@
 package command
 
 import (
-	"maps"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
@@ -14,16 +12,18 @@ import (
 // Validate checks the settings without looking for the program, since another machine may run it.
 // Paths are relative to the tool. The registry checks that parameters is a JSON Schema.
 func (c *config) Validate() diag.List {
-	var list diag.List
-	list = append(list, c.checkCommand()...)
+	list := c.checkCommand()
 	_, more := c.compileStdin()
 	list = append(list, more...)
 	if strings.Contains(c.Dir, "\x00") {
 		list = append(list, diag.New(diag.InvalidValue, "dir", "dir has a NUL character"))
 	}
-	list = append(list, c.checkEnv()...)
+	list = append(list, tools.CheckEnvironment(c.Env)...)
+	if _, set := c.Env[KeyVariable]; set {
+		list = append(list, diag.New(diag.InvalidValue, diag.Key("env", KeyVariable), KeyVariable+" is set by the runtime, anew for each call"))
+	}
 	list = append(list, spec.CheckShorthand("parameters", c.Parameters)...)
-	return append(list, tools.CheckSettings(c.toolEffect(), c.Timeout, c.outputLimit())...)
+	return append(list, tools.CheckSettings(c.toolEffect(), c.Timeout, tools.OutputLimit(c.MaxOutput))...)
 }
 
 // checkCommand checks the program and its arguments. Its messages do not quote them, because they
@@ -52,20 +52,4 @@ func (c *config) checkCommand() diag.List {
 	}
 	_, more := c.compileCommand()
 	return append(list, more...)
-}
-
-func (c *config) checkEnv() diag.List {
-	var list diag.List
-	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
-		path := diag.Key("env", name)
-		switch {
-		case name == "" || strings.ContainsAny(name, "=\x00"):
-			list = append(list, diag.New(diag.InvalidValue, path, "invalid environment variable name"))
-		case name == KeyVariable:
-			list = append(list, diag.New(diag.InvalidValue, path, KeyVariable+" is set by the runtime, anew for each call"))
-		case strings.Contains(c.Env[name], "\x00"):
-			list = append(list, diag.New(diag.InvalidValue, path, "the value has a NUL character"))
-		}
-	}
-	return list
 }

@@ -12,9 +12,9 @@
 package http
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
-	"time"
 
 	"github.com/agentruntime/agentruntime/internal/redact"
 	"github.com/agentruntime/agentruntime/spec"
@@ -65,12 +65,7 @@ func (c *config) Fingerprint() ([]byte, error) {
 // Action describes the request of a call, with placeholders for the arguments.
 func (c *config) Action() string { return "sends " + c.httpMethod() + " " + redact.URL(c.URL) }
 
-func (c *config) httpMethod() string {
-	if c.Method == "" {
-		return "GET"
-	}
-	return c.Method
-}
+func (c *config) httpMethod() string { return cmp.Or(c.Method, "GET") }
 
 func (c *config) toolEffect() tools.Effect {
 	switch {
@@ -82,7 +77,3 @@ func (c *config) toolEffect() tools.Effect {
 		return tools.Once
 	}
 }
-
-func (c *config) responseLimit() int { return tools.OutputLimit(c.MaxOutput) }
-
-func (c *config) callTimeout() time.Duration { return tools.CallTimeout(c.Timeout) }

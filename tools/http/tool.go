@@ -49,12 +49,12 @@ func createTool(_ tools.Settings, c *config) (tools.Tool, error) {
 			Description: c.Description,
 			Parameters:  c.Parameters,
 			Effect:      c.toolEffect(),
-			Timeout:     c.callTimeout(),
+			Timeout:     tools.CallTimeout(c.Timeout),
 			Serial:      c.Serial,
 		},
 		program: p, connection: c.HostConnection,
 		client: newClient(guard, p),
-		limit:  c.responseLimit(),
+		limit:  tools.OutputLimit(c.MaxOutput),
 	}, nil
 }
 

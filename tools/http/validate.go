@@ -15,8 +15,7 @@ import (
 // Validate checks the record by itself, without network access. Paths are relative to the tool. The
 // registry checks that parameters is a JSON Schema.
 func (c *config) Validate() diag.List {
-	var list diag.List
-	list = append(list, c.checkChoices()...)
+	list := c.checkChoices()
 	p, more := c.compileProgram()
 	list = append(list, more...)
 	list = append(list, spec.CheckShorthand("parameters", c.Parameters)...)
@@ -31,7 +30,7 @@ func (c *config) checkChoices() diag.List {
 		list = append(list, diag.New(diag.InvalidValue, "method",
 			"method is %q; allowed are GET, POST, PUT, PATCH, DELETE and HEAD", c.Method))
 	}
-	return append(list, tools.CheckSettings(c.toolEffect(), c.Timeout, c.responseLimit())...)
+	return append(list, tools.CheckSettings(c.toolEffect(), c.Timeout, tools.OutputLimit(c.MaxOutput))...)
 }
 
 // checkAllowPrivate checks the allow list, and that the URL's host is on the list if it is

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/spec"
 	"pgregory.net/rapid"
 )
 
@@ -33,7 +33,7 @@ func TestDifferentToolsGetDifferentIDs(t *testing.T) {
 		name := rapid.OneOf(rapid.StringMatching(`[a-c./_]{1,6}`), rapid.StringN(1, 100, 256))
 		a, b := name.Draw(t, "a"), name.Draw(t, "b")
 		id := toolID(prefix, a)
-		if list := tools.CheckID(id); list != nil {
+		if list := spec.CheckToolID("", id); list != nil {
 			t.Fatalf("the id of %q is %q: %v", a, id, list)
 		}
 		if id != toolID(prefix, a) {

@@ -73,14 +73,7 @@ func (c *config) checkProgram() diag.List {
 	if strings.Contains(c.Dir, "\x00") {
 		list = append(list, diag.New(diag.InvalidValue, "dir", "dir has a NUL character"))
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
-		switch {
-		case name == "" || strings.ContainsAny(name, "=\x00"):
-			list = append(list, diag.New(diag.InvalidValue, diag.Key("env", name), "invalid environment variable name"))
-		case strings.Contains(c.Env[name], "\x00"):
-			list = append(list, diag.New(diag.InvalidValue, diag.Key("env", name), "the value has a NUL character"))
-		}
-	}
+	list = append(list, tools.CheckEnvironment(c.Env)...)
 	list = append(list, misplacedField("headers", len(c.Headers) > 0, "url")...)
 	list = append(list, misplacedField("allow_private", len(c.AllowPrivate) > 0, "url")...)
 	return append(list, misplacedField("auth", c.Auth != nil, "url")...)

@@ -17,6 +17,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/internal/schema"
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
 )
 
@@ -81,7 +82,7 @@ func Compile(id string, tool tools.Tool, source Source) (entry *Entry, list diag
 		entry = nil
 		list = append(list, diag.New(diag.InvalidSchema, "", "tool %q panics when it describes itself: %v", id, p.Value))
 	})
-	list = tools.CheckID(id)
+	list = spec.CheckToolID("", id)
 	if tool == nil {
 		return nil, append(list, diag.New(diag.InvalidValue, "", "tool %q is nil", id))
 	}

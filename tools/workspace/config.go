@@ -10,10 +10,10 @@
 package workspace
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/agentruntime/agentruntime/internal/redact"
 	"github.com/agentruntime/agentruntime/spec"
@@ -82,11 +82,4 @@ func (c *Config) toolPrefix(id string) string {
 
 func (c *Config) outputLimit() int { return tools.OutputLimit(c.MaxOutput) }
 
-func (c *Config) callTimeout() time.Duration { return tools.CallTimeout(c.Timeout) }
-
-func (c *Config) fileLimit() int64 {
-	if c.MaxFile == 0 {
-		return defaultMaxFile
-	}
-	return int64(c.MaxFile)
-}
+func (c *Config) fileLimit() int64 { return int64(cmp.Or(c.MaxFile, defaultMaxFile)) }

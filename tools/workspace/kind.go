@@ -17,7 +17,7 @@ func newWorkspace(s tools.Settings, c *Config) (tools.Tool, error) {
 		return nil, err
 	}
 	w := &workspace{id: s.ID, config: c.clone()}
-	limit := c.callTimeout()
+	limit := tools.CallTimeout(c.Timeout)
 	w.addMember("read_file", &tools.Func[readInput, string]{
 		Description: "Reads a text file of the workspace.", Effect: tools.Read, Timeout: limit, Run: w.readFile,
 	})

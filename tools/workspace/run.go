@@ -60,7 +60,7 @@ func (w *workspace) newProgramTool() *programTool {
 func (t *programTool) Descriptor() tools.Descriptor {
 	return tools.Descriptor{
 		Description: "Runs a program in the workspace and returns what it writes: " + strings.Join(t.config.Programs, ", ") + ".",
-		Parameters:  t.parameters, Effect: tools.Once, Timeout: t.config.callTimeout(), Serial: true,
+		Parameters:  t.parameters, Effect: tools.Once, Timeout: tools.CallTimeout(t.config.Timeout), Serial: true,
 	}
 }
 

@@ -1,7 +1,6 @@
 package workspace
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -18,7 +17,7 @@ const maxConfiguredFile = 64 << 20
 func (c *Config) Validate() diag.List {
 	list := c.checkRoot()
 	list = append(list, c.checkPrograms()...)
-	list = append(list, c.checkEnv()...)
+	list = append(list, tools.CheckEnvironment(c.Env)...)
 	if c.MaxFile < 0 || c.MaxFile > maxConfiguredFile {
 		list = append(list, diag.New(diag.InvalidValue, "max_file", "max_file is %d; it must be from 1 to %d", c.MaxFile, maxConfiguredFile))
 	}
@@ -64,19 +63,6 @@ func (c *Config) checkPrograms() diag.List {
 	}
 	if c.Network != "" && len(c.Programs) == 0 {
 		list = append(list, diag.New(diag.InvalidValue, "network", "network is about programs, and programs lists none"))
-	}
-	return list
-}
-
-func (c *Config) checkEnv() diag.List {
-	var list diag.List
-	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
-		switch {
-		case name == "" || strings.ContainsAny(name, "=\x00"):
-			list = append(list, diag.New(diag.InvalidValue, diag.Key("env", name), "invalid environment variable name"))
-		case strings.Contains(c.Env[name], "\x00"):
-			list = append(list, diag.New(diag.InvalidValue, diag.Key("env", name), "the value has a NUL character"))
-		}
 	}
 	return list
 }

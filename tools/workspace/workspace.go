@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
 )
 
@@ -63,7 +64,7 @@ func (w *workspace) Prefix() string { return w.config.toolPrefix(w.id) }
 func (w *workspace) Members() ([]tools.Member, diag.List) {
 	var list diag.List
 	for i := range w.members {
-		list = append(list, tools.CheckID(w.members[i].ID)...)
+		list = append(list, spec.CheckToolID("", w.members[i].ID)...)
 	}
 	if list.HasErrors() {
 		return nil, list
