@@ -9,8 +9,8 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// DefaultBaseURL is the base URL of the vendor's own API.
-const DefaultBaseURL = "https://api.anthropic.com"
+// defaultBaseURL is the base URL of the vendor's own API.
+const defaultBaseURL = "https://api.anthropic.com"
 
 // defaultMaxOutputTokens limits an answer when neither the request nor the provider does, because
 // the API requires a limit. The thinking budget is added.
@@ -50,5 +50,5 @@ func (c *Config) Validate() diag.List {
 
 // apiAccess returns the settings for reaching the API.
 func (c *Config) apiAccess() *vendorhttp.Access {
-	return &vendorhttp.Access{Request: c.Request, Body: bodyFields{}, APIKey: c.APIKey, BaseURL: c.BaseURL, DefaultBaseURL: DefaultBaseURL, KeyHeader: "X-Api-Key", Headers: c.Headers, HostConnection: c.HostConnection}
+	return &vendorhttp.Access{Request: c.Request, Body: bodyFields{}, APIKey: c.APIKey, BaseURL: c.BaseURL, DefaultBaseURL: defaultBaseURL, KeyHeader: "X-Api-Key", Headers: c.Headers, HostConnection: c.HostConnection}
 }

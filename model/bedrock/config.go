@@ -22,28 +22,25 @@ type Config struct {
 	Request     *spec.RequestEdits `json:"request,omitempty" doc:"Fields to set or omit in the JSON body of every request, before the model's and the agent's."`
 }
 
-// Source is the source of the keys.
-type Source string
-
-// The sources.
+// The sources of keys.
 const (
-	// FromFields takes the keys from the configuration.
-	FromFields Source = "fields"
-	// FromEnvironment takes the keys from environment variables.
-	FromEnvironment Source = "environment"
-	// FromProfile takes the keys from a profile of the shared credentials file.
-	FromProfile Source = "profile"
-	// FromContainer requests the role of a task or pod.
-	FromContainer Source = "container"
-	// FromInstance requests the role of a virtual machine.
-	FromInstance Source = "instance"
-	// FromWebIdentity assumes a role with another issuer's token.
-	FromWebIdentity Source = "web_identity"
+	// fromFields takes the keys from the configuration.
+	fromFields = "fields"
+	// fromEnvironment takes the keys from environment variables.
+	fromEnvironment = "environment"
+	// fromProfile takes the keys from a profile of the shared credentials file.
+	fromProfile = "profile"
+	// fromContainer requests the role of a task or pod.
+	fromContainer = "container"
+	// fromInstance requests the role of a virtual machine.
+	fromInstance = "instance"
+	// fromWebIdentity assumes a role with another issuer's token.
+	fromWebIdentity = "web_identity"
 )
 
 // Credentials are AWS keys or their source.
 type Credentials struct {
-	From            Source `json:"from,omitempty" enum:"fields|environment|profile|container|instance|web_identity" default:"fields" doc:"The source of the keys: the fields below; AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN in the environment; a profile in a credentials file; the role of an ECS task or EKS pod, at the address in the environment; the role of an EC2 instance; or a role assumed with a token file."`
+	From            string `json:"from,omitempty" enum:"fields|environment|profile|container|instance|web_identity" default:"fields" doc:"The source of the keys: the fields below; AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN in the environment; a profile in a credentials file; the role of an ECS task or EKS pod, at the address in the environment; the role of an EC2 instance; or a role assumed with a token file."`
 	AccessKeyID     string `json:"access_key_id,omitempty" secret:"true" doc:"The ID of the key, with from: fields."`
 	SecretAccessKey string `json:"secret_access_key,omitempty" secret:"true" doc:"The key, with from: fields."`
 	SessionToken    string `json:"session_token,omitempty" secret:"true" doc:"The token of temporary keys, with from: fields."`
@@ -93,20 +90,20 @@ func (c *Credentials) validate() diag.List {
 	var list diag.List
 	fields := []struct {
 		name, value string
-		of          Source
+		of          string
 		required    bool
 	}{
-		{"access_key_id", c.AccessKeyID, FromFields, true},
-		{"secret_access_key", c.SecretAccessKey, FromFields, true},
-		{"session_token", c.SessionToken, FromFields, false},
-		{"profile", c.Profile, FromProfile, false},
-		{"credentials_file", c.CredentialsFile, FromProfile, false},
-		{"role_arn", c.RoleARN, FromWebIdentity, true},
-		{"token_file", c.TokenFile, FromWebIdentity, true},
+		{"access_key_id", c.AccessKeyID, fromFields, true},
+		{"secret_access_key", c.SecretAccessKey, fromFields, true},
+		{"session_token", c.SessionToken, fromFields, false},
+		{"profile", c.Profile, fromProfile, false},
+		{"credentials_file", c.CredentialsFile, fromProfile, false},
+		{"role_arn", c.RoleARN, fromWebIdentity, true},
+		{"token_file", c.TokenFile, fromWebIdentity, true},
 	}
-	from := cmp.Or(c.From, FromFields)
+	from := cmp.Or(c.From, fromFields)
 	switch from {
-	case FromFields, FromEnvironment, FromProfile, FromContainer, FromInstance, FromWebIdentity:
+	case fromFields, fromEnvironment, fromProfile, fromContainer, fromInstance, fromWebIdentity:
 	default:
 		return append(list, diag.New(diag.InvalidValue, "credentials.from",
 			"from is %q; allowed are fields, environment, profile, container, instance and web_identity", c.From))

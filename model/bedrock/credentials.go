@@ -47,17 +47,17 @@ type transports struct{ vendor, metadata http.RoundTripper }
 // fetch returns keys and their expiry time.
 func (s *keySource) fetch(ctx context.Context) (aws.Credentials, time.Time, error) {
 	switch s.From {
-	case FromEnvironment:
+	case fromEnvironment:
 		return s.checked("environment", aws.Credentials{
 			AccessKeyID: os.Getenv("AWS_ACCESS_KEY_ID"), SecretAccessKey: os.Getenv("AWS_SECRET_ACCESS_KEY"), SessionToken: os.Getenv("AWS_SESSION_TOKEN"),
 		})
-	case FromProfile:
+	case fromProfile:
 		return s.fromProfile()
-	case FromContainer:
+	case fromContainer:
 		return s.fromContainer(ctx)
-	case FromInstance:
+	case fromInstance:
 		return s.fromInstance(ctx)
-	case FromWebIdentity:
+	case fromWebIdentity:
 		return s.fromWebIdentity(ctx)
 	default:
 		return s.checked("configuration", aws.Credentials{AccessKeyID: s.AccessKeyID, SecretAccessKey: s.SecretAccessKey, SessionToken: s.SessionToken})

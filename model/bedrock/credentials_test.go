@@ -133,21 +133,21 @@ func TestKeysOfRoles(t *testing.T) {
 		requests    int32
 		answer      func(r *http.Request) (int, string)
 	}{
-		"environment": {Credentials{From: FromEnvironment}, map[string]string{"AWS_ACCESS_KEY_ID": "AKIDROLE", "AWS_SECRET_ACCESS_KEY": "hush", "AWS_SESSION_TOKEN": "role-token"}, 0, nil},
-		"profile":     {Credentials{From: FromProfile, Profile: "work", CredentialsFile: profile}, nil, 0, nil},
-		"task": {Credentials{From: FromContainer}, map[string]string{"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI": "/v2/credentials/1"}, 1, func(r *http.Request) (int, string) {
+		"environment": {Credentials{From: fromEnvironment}, map[string]string{"AWS_ACCESS_KEY_ID": "AKIDROLE", "AWS_SECRET_ACCESS_KEY": "hush", "AWS_SESSION_TOKEN": "role-token"}, 0, nil},
+		"profile":     {Credentials{From: fromProfile, Profile: "work", CredentialsFile: profile}, nil, 0, nil},
+		"task": {Credentials{From: fromContainer}, map[string]string{"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI": "/v2/credentials/1"}, 1, func(r *http.Request) (int, string) {
 			if r.URL.String() != "http://169.254.170.2/v2/credentials/1" {
 				t.Errorf("the task asks %s", r.URL)
 			}
 			return 200, roleKeys()
 		}},
-		"pod": {Credentials{From: FromContainer}, map[string]string{"AWS_CONTAINER_CREDENTIALS_FULL_URI": "http://169.254.170.23/v1/credentials", "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE": token}, 1, func(r *http.Request) (int, string) {
+		"pod": {Credentials{From: fromContainer}, map[string]string{"AWS_CONTAINER_CREDENTIALS_FULL_URI": "http://169.254.170.23/v1/credentials", "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE": token}, 1, func(r *http.Request) (int, string) {
 			if r.URL.String() != "http://169.254.170.23/v1/credentials" || r.Header.Get("Authorization") != "eyJ.web" {
 				t.Errorf("the pod asks %s with %q", r.URL, r.Header.Get("Authorization"))
 			}
 			return 200, roleKeys()
 		}},
-		"instance": {Credentials{From: FromInstance}, nil, 3, func(r *http.Request) (int, string) {
+		"instance": {Credentials{From: fromInstance}, nil, 3, func(r *http.Request) (int, string) {
 			switch {
 			case r.Method == http.MethodPut && r.URL.String() == "http://169.254.169.254/latest/api/token" && r.Header.Get("X-Aws-Ec2-Metadata-Token-Ttl-Seconds") != "":
 				return 200, "metadata-token"
@@ -160,7 +160,7 @@ func TestKeysOfRoles(t *testing.T) {
 			}
 			return 404, ""
 		}},
-		"web identity": {Credentials{From: FromWebIdentity, RoleARN: "arn:aws:iam::1:role/r", TokenFile: token}, nil, 1, func(r *http.Request) (int, string) {
+		"web identity": {Credentials{From: fromWebIdentity, RoleARN: "arn:aws:iam::1:role/r", TokenFile: token}, nil, 1, func(r *http.Request) (int, string) {
 			_ = r.ParseForm()
 			if r.URL.String() != "https://sts.us-east-1.amazonaws.com/" || r.PostForm.Get("WebIdentityToken") != "eyJ.web" || r.PostForm.Get("RoleArn") != "arn:aws:iam::1:role/r" || r.PostForm.Get("Action") != "AssumeRoleWithWebIdentity" {
 				t.Errorf("the role is taken on at %s with %v", r.URL, r.PostForm)
@@ -198,7 +198,7 @@ func TestKeysThatCannotBeHad(t *testing.T) {
 	if err := os.WriteFile(file, []byte("eyJ.web"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	web := Credentials{From: FromWebIdentity, RoleARN: "r", TokenFile: file}
+	web := Credentials{From: fromWebIdentity, RoleARN: "r", TokenFile: file}
 	for _, tt := range []struct {
 		from   Credentials
 		status int
@@ -209,13 +209,13 @@ func TestKeysThatCannotBeHad(t *testing.T) {
 		{web, 400, `<ErrorResponse><Error><Type>Sender</Type><Code>InvalidIdentityToken</Code><Message>hush</Message></Error></ErrorResponse>`, model.Unauthorized, "400: InvalidIdentityToken"},
 		{web, 200, `<html>`, model.Unauthorized, "no keys"},
 		{web, 503, ``, model.Overloaded, "503"},
-		{Credentials{From: FromWebIdentity, RoleARN: "r", TokenFile: "/does/not/exist"}, 200, ``, model.Unauthorized, "/does/not/exist"},
-		{Credentials{From: FromInstance}, 404, `hush`, model.Unauthorized, "404"},
-		{Credentials{From: FromInstance}, 200, `hush`, model.Unauthorized, "no keys"},
-		{Credentials{From: FromContainer}, 200, ``, model.Unauthorized, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"},
-		{Credentials{From: FromEnvironment}, 200, ``, model.Unauthorized, "environment has no access key"},
-		{Credentials{From: FromProfile, CredentialsFile: file}, 200, ``, model.Unauthorized, `profile "default"`},
-		{Credentials{From: FromProfile, CredentialsFile: "/does/not/exist"}, 200, ``, model.Unauthorized, "/does/not/exist"},
+		{Credentials{From: fromWebIdentity, RoleARN: "r", TokenFile: "/does/not/exist"}, 200, ``, model.Unauthorized, "/does/not/exist"},
+		{Credentials{From: fromInstance}, 404, `hush`, model.Unauthorized, "404"},
+		{Credentials{From: fromInstance}, 200, `hush`, model.Unauthorized, "no keys"},
+		{Credentials{From: fromContainer}, 200, ``, model.Unauthorized, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"},
+		{Credentials{From: fromEnvironment}, 200, ``, model.Unauthorized, "environment has no access key"},
+		{Credentials{From: fromProfile, CredentialsFile: file}, 200, ``, model.Unauthorized, `profile "default"`},
+		{Credentials{From: fromProfile, CredentialsFile: "/does/not/exist"}, 200, ``, model.Unauthorized, "/does/not/exist"},
 	} {
 		c := &cloud{t: t, answer: func(*http.Request) (int, string) { return tt.status, tt.body }}
 		e, err := newExecutor(model.Settings{ID: vendortest.Provider}, &Config{Region: "us-east-1", Credentials: &tt.from}, transports{c, c})
@@ -247,14 +247,14 @@ func TestValidate(t *testing.T) {
 	}{
 		{Config{}, "region", "required"},
 		{Config{Region: "US East"}, "region", `"US East"`},
-		{Config{Region: "us-east-1", APIKey: "secret", Credentials: &Credentials{From: FromInstance}}, "credentials", "contradicts"},
+		{Config{Region: "us-east-1", APIKey: "secret", Credentials: &Credentials{From: fromInstance}}, "credentials", "contradicts"},
 		{Config{Region: "us-east-1", Credentials: &Credentials{From: "sso"}}, "credentials.from", `"sso"`},
 		{Config{Region: "us-east-1", Credentials: &Credentials{AccessKeyID: "a"}}, "credentials.secret_access_key", "required"},
-		{Config{Region: "us-east-1", Credentials: &Credentials{From: FromInstance, Profile: "a"}}, "credentials.profile", "no effect"},
-		{Config{Region: "us-east-1", Credentials: &Credentials{From: FromWebIdentity, RoleARN: "a"}}, "credentials.token_file", "required"},
+		{Config{Region: "us-east-1", Credentials: &Credentials{From: fromInstance, Profile: "a"}}, "credentials.profile", "no effect"},
+		{Config{Region: "us-east-1", Credentials: &Credentials{From: fromWebIdentity, RoleARN: "a"}}, "credentials.token_file", "required"},
 		{Config{Region: "us-east-1", Credentials: &Credentials{AccessKeyID: "a", SecretAccessKey: "***"}}, "credentials.secret_access_key", "placeholder"},
-		{Config{Region: "us-east-1", Credentials: &Credentials{From: FromInstance}, Headers: map[string]string{"authorization": "secret"}}, "headers.authorization", "contradicts credentials"},
-		{Config{Region: "us-east-1", Credentials: &Credentials{From: FromContainer}}, "", ""},
+		{Config{Region: "us-east-1", Credentials: &Credentials{From: fromInstance}, Headers: map[string]string{"authorization": "secret"}}, "headers.authorization", "contradicts credentials"},
+		{Config{Region: "us-east-1", Credentials: &Credentials{From: fromContainer}}, "", ""},
 	} {
 		vendor.CheckConfig(t, &tt.config, tt.path, tt.said)
 	}
@@ -275,7 +275,7 @@ func TestARequestForKeysCanBeLeft(t *testing.T) {
 		<-r.Context().Done()
 		return nil, r.Context().Err()
 	})
-	source := newKeySource(&Config{Region: "us-east-1", Credentials: &Credentials{From: FromInstance}}, transports{hang, hang})
+	source := newKeySource(&Config{Region: "us-east-1", Credentials: &Credentials{From: fromInstance}}, transports{hang, hang})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, _, err := source.fetch(ctx); model.AsError(err).Class != model.Timeout {
@@ -286,6 +286,6 @@ func TestARequestForKeysCanBeLeft(t *testing.T) {
 func TestProvidersWithoutCredentialAreWarnedAbout(t *testing.T) {
 	vendortest.CheckCredentials(t, &Config{Region: "eu-west-1"}, []string{"api_key", "credentials"},
 		&Config{Region: "eu-west-1", APIKey: "k"},
-		&Config{Region: "eu-west-1", Credentials: &Credentials{From: FromEnvironment}},
+		&Config{Region: "eu-west-1", Credentials: &Credentials{From: fromEnvironment}},
 		&Config{Region: "eu-west-1", Headers: map[string]string{"X-Gateway-Key": "k"}})
 }

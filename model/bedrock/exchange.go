@@ -8,7 +8,7 @@ import (
 
 // exchange is one request. It starts with the concessions already known for the model.
 type exchange struct {
-	executor *Executor
+	executor *executor
 	request  *model.Request
 	granted  concessions
 	plan     *plan
@@ -44,7 +44,7 @@ func (x *exchange) Translator() vendorhttp.Translator { return newAnswer() }
 // planRequest decides how a request is sent. If no tools may be called, the calls in the
 // conversation are written as text: the API rejects them otherwise, and has no other way to prevent
 // a model from calling tools.
-func (e *Executor) planRequest(req *model.Request, c concessions) (*plan, error) {
+func (e *executor) planRequest(req *model.Request, c concessions) (*plan, error) {
 	p := &plan{cached: req.Cache && !c.has(noCache)}
 	mayCall, family := len(req.Tools) > 0 && req.ToolChoice.Mode != model.ToolsNone, familyOf(req.Model)
 	if mayCall {

@@ -20,8 +20,8 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 )
 
-// Executor calls the models of one provider. It is safe for concurrent use.
-type Executor struct {
+// executor calls the models of one provider. It is safe for concurrent use.
+type executor struct {
 	vendorhttp.Base
 	// tools caches the encoded tool sets by dialect.
 	tools map[*toolschema.Dialect]*vendorhttp.ToolCache[[]byte]
@@ -29,15 +29,15 @@ type Executor struct {
 }
 
 var (
-	_ model.Executor = (*Executor)(nil)
-	_ model.Vendor   = (*Executor)(nil)
+	_ model.Executor = (*executor)(nil)
+	_ model.Vendor   = (*executor)(nil)
 
-	_ model.ToolAdapter  = (*Executor)(nil)
-	_ model.FieldLearner = (*Executor)(nil)
+	_ model.ToolAdapter  = (*executor)(nil)
+	_ model.FieldLearner = (*executor)(nil)
 )
 
 // CatalogVendor returns bedrock, at any address.
-func (*Executor) CatalogVendor() string { return "bedrock" }
+func (*executor) CatalogVendor() string { return "bedrock" }
 
 // vendorKey matches API keys and access key IDs.
 var vendorKey = regexp.MustCompile(`\bABSK[\w+/=*-]{8,}|\bbedrock-api-key-[\w+/=*-]{8,}|\b(AKIA|ASIA)[A-Z0-9*]{8,}`)
@@ -48,11 +48,11 @@ func Kind() model.ProviderKind {
 }
 
 // New returns an executor. It makes no requests.
-func New(settings model.Settings, c *Config) (*Executor, error) {
+func New(settings model.Settings, c *Config) (model.Executor, error) {
 	return newExecutor(settings, c, transports{vendorhttp.SharedTransport(), cloudauth.MetadataTransport()})
 }
 
-func newExecutor(settings model.Settings, c *Config, t transports) (*Executor, error) {
+func newExecutor(settings model.Settings, c *Config, t transports) (model.Executor, error) {
 	c, err := vendorhttp.Configured(settings, c)
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func newExecutor(settings model.Settings, c *Config, t transports) (*Executor, e
 	if c.APIKey != "" {
 		header.Set("Authorization", "Bearer "+c.APIKey)
 	}
-	e := &Executor{tools: map[*toolschema.Dialect]*vendorhttp.ToolCache[[]byte]{}}
+	e := &executor{tools: map[*toolschema.Dialect]*vendorhttp.ToolCache[[]byte]{}}
 	for _, schemas := range []*toolschema.Dialect{toolschema.Bedrock, toolschema.Nova} {
 		e.tools[schemas] = vendorhttp.NewToolCache(func(tools []model.Tool) ([]byte, error) { return encodeTools(schemas, tools) })
 	}
@@ -106,10 +106,10 @@ func (c *Config) authorize(t transports) vendorhttp.Authorize {
 }
 
 // ToolDialect returns the tool dialect of a model.
-func (*Executor) ToolDialect(name string) model.ToolDialect { return schemasOf(familyOf(name)) }
+func (*executor) ToolDialect(name string) model.ToolDialect { return schemasOf(familyOf(name)) }
 
 // CheckParams returns the parameters that the API does not have, and the values that it rejects.
-func (*Executor) CheckParams(name string, p *model.Params) []model.ParamFault {
+func (*executor) CheckParams(name string, p *model.Params) []model.ParamFault {
 	faults := p.MissingParams("seed", "service_tier", "verbosity")
 	return append(faults, claude.CheckSampling(p, familyOf(name) == familyClaude)...)
 }

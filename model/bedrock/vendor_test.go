@@ -183,14 +183,14 @@ func checkBody(t testing.TB, body []byte) *vendorBody {
 }
 
 // offline returns an executor whose requests are all answered by answer.
-func offline(t testing.TB, c Config, answer vendortest.RoundTrip) *Executor {
+func offline(t testing.TB, c Config, answer vendortest.RoundTrip) *executor {
 	t.Helper()
 	c.Region = cmp.Or(c.Region, "us-east-1")
 	e, err := newExecutor(model.Settings{ID: vendortest.Provider}, &c, transports{answer, answer})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return e
+	return e.(*executor)
 }
 
 func TestErrors(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// DefaultBaseURL is the base URL of the vendor's own API.
-const DefaultBaseURL = "https://generativelanguage.googleapis.com"
+// defaultBaseURL is the base URL of the vendor's own API.
+const defaultBaseURL = "https://generativelanguage.googleapis.com"
 
 // defaultAPIVersion is the API version that supports all features used here.
 const defaultAPIVersion = "v1beta"
@@ -55,7 +55,7 @@ func (c *Config) Validate() diag.List {
 
 // apiAccess returns the settings for reaching the API.
 func (c *Config) apiAccess() *vendorhttp.Access {
-	return &vendorhttp.Access{Request: c.Request, Body: bodyFields{}, APIKey: c.APIKey, BaseURL: c.BaseURL, DefaultBaseURL: DefaultBaseURL, KeyHeader: keyHeader, Headers: c.Headers, HostConnection: c.HostConnection}
+	return &vendorhttp.Access{Request: c.Request, Body: bodyFields{}, APIKey: c.APIKey, BaseURL: c.BaseURL, DefaultBaseURL: defaultBaseURL, KeyHeader: keyHeader, Headers: c.Headers, HostConnection: c.HostConnection}
 }
 
 func (c *Config) apiVersion() string { return cmp.Or(c.APIVersion, defaultAPIVersion) }

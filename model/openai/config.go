@@ -17,7 +17,7 @@ import (
 type Config struct {
 	APIKey           string             `json:"api_key,omitempty" secret:"true" doc:"The API key, sent as a bearer token. Omit it for a local server that requires none."`
 	BaseURL          string             `json:"base_url,omitempty" default:"https://api.openai.com/v1" doc:"The API's base URL: http or https, including the path of a compatible server, such as http://localhost:11434/v1."`
-	Dialect          Dialect            `json:"dialect,omitempty" enum:"openai|compatible|mistral|deepseek|ollama|openrouter|groq|xai|vllm" doc:"The variant of chat_completions that the server implements. It determines the optional fields of requests and the defaults of base_url and api. Defaults to the variant of base_url's host, or to openai."`
+	Dialect          string             `json:"dialect,omitempty" enum:"openai|compatible|mistral|deepseek|ollama|openrouter|groq|xai|vllm" doc:"The variant of chat_completions that the server implements. It determines the optional fields of requests and the defaults of base_url and api. Defaults to the variant of base_url's host, or to openai."`
 	API              API                `json:"api,omitempty" enum:"responses|chat_completions" default:"responses" doc:"The API. Most compatible servers support only chat_completions."`
 	Organization     string             `json:"organization,omitempty" doc:"The organization to charge if the key belongs to several."`
 	Project          string             `json:"project,omitempty" doc:"The project to charge if the key belongs to several."`
@@ -71,7 +71,7 @@ func BodyOf(api API) any {
 
 // apiAccess returns the access to the API.
 func (c *Config) apiAccess() *vendorhttp.Access {
-	return &vendorhttp.Access{Request: c.Request, Body: BodyOf(c.api()), APIKey: c.APIKey, BaseURL: c.BaseURL, DefaultBaseURL: cmp.Or(c.server().baseURL, DefaultBaseURL), Dialect: c.requestDialect(), KeyHeader: "Authorization", Headers: c.Headers, HostConnection: c.HostConnection}
+	return &vendorhttp.Access{Request: c.Request, Body: BodyOf(c.api()), APIKey: c.APIKey, BaseURL: c.BaseURL, DefaultBaseURL: cmp.Or(c.server().baseURL, defaultBaseURL), Dialect: c.requestDialect(), KeyHeader: "Authorization", Headers: c.Headers, HostConnection: c.HostConnection}
 }
 
 // server returns the server of the configured dialect, or else of the configured host.
@@ -110,7 +110,7 @@ func (c *Config) tools() *toolschema.Dialect {
 // isVendorsOwn reports whether the server is OpenAI or Azure, instead of an imitator.
 func (c *Config) isVendorsOwn() bool {
 	at := c.apiAccess().URL()
-	return c.server() == &servers[0] && (at == DefaultBaseURL || vendorAt(at) != "openai")
+	return c.server() == &servers[0] && (at == defaultBaseURL || vendorAt(at) != "openai")
 }
 
 // requestDialect returns the server's restrictions; nil if it supports everything the vendor
@@ -136,10 +136,10 @@ func (c *Config) checkDialect() diag.List {
 	}
 	known := make([]string, len(servers))
 	for i := range servers {
-		known[i] = string(servers[i].dialect)
+		known[i] = servers[i].dialect
 	}
 	switch {
-	case !slices.Contains(known, string(c.Dialect)):
+	case !slices.Contains(known, c.Dialect):
 		return diag.List{diag.New(diag.InvalidValue, "dialect", "dialect is %q; allowed are %s", c.Dialect, strings.Join(known, ", "))}
 	case c.server().baseURL == "" && c.BaseURL == "":
 		return diag.List{diag.New(diag.InvalidValue, "base_url", "base_url is required with dialect: %s", c.Dialect)}

@@ -179,7 +179,7 @@ func TestTheNameOfTheOutputLimitIsLearned(t *testing.T) {
 		`{"detail":[{"type":"extra_forbidden","loc":["body","%s"],"msg":"Extra inputs are not permitted"}]}`,
 		`{"error":"%s must not be set, please use %s"}`,
 	} {
-		for _, dialect := range []Dialect{"openai", "compatible"} {
+		for _, dialect := range []string{"openai", "compatible"} {
 			config := Config{API: ChatCompletions, Dialect: dialect, BaseURL: fmt.Sprintf("http://renames-%d-%s.example/v1", i, dialect)}
 			asked := 0
 			answer := func(r *http.Request) (*http.Response, error) {
@@ -218,7 +218,7 @@ func TestTheNameOfTheOutputLimitIsLearned(t *testing.T) {
 
 // TestAnOutputLimitThatIsSetReplacesOurs sets and omits the limit under each of its names.
 func TestAnOutputLimitThatIsSetReplacesOurs(t *testing.T) {
-	for _, dialect := range []Dialect{"openai", "compatible"} {
+	for _, dialect := range []string{"openai", "compatible"} {
 		for _, name := range []string{"max_tokens", "max_completion_tokens"} {
 			for _, edits := range []*spec.RequestEdits{{Set: map[string]json.RawMessage{name: json.RawMessage("5")}}, {Omit: []string{name}}} {
 				var bodies []map[string]any

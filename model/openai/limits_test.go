@@ -97,7 +97,7 @@ func TestServersAreAskedForLimitsOnce(t *testing.T) {
 }
 
 func TestVendorsWithoutStatedLimitsAreNotAsked(t *testing.T) {
-	for _, dialect := range []Dialect{"openai", "deepseek", "xai"} {
+	for _, dialect := range []string{"openai", "deepseek", "xai"} {
 		e := offline(t, Config{Dialect: dialect}, func(r *http.Request) (*http.Response, error) {
 			t.Errorf("%s is asked for %s", dialect, r.URL)
 			return nil, io.EOF

@@ -8,8 +8,8 @@ import (
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
-// DefaultBaseURL is the address of the vendor's own API.
-const DefaultBaseURL = "https://api.openai.com/v1"
+// defaultBaseURL is the address of the vendor's own API.
+const defaultBaseURL = "https://api.openai.com/v1"
 
 // API is one of the two HTTP APIs for calling a model.
 type API string
@@ -23,12 +23,9 @@ const (
 	ChatCompletions API = "chat_completions"
 )
 
-// Dialect is the variant of Chat Completions that a server accepts.
-type Dialect string
-
 // server has the known properties of a dialect's servers.
 type server struct {
-	dialect Dialect
+	dialect string
 	// baseURL is the default address of the vendor's API or a local server; empty if it has no
 	// default.
 	baseURL string
@@ -45,7 +42,7 @@ var maxTokens = map[string]string{"max_completion_tokens": "max_tokens"}
 // servers are the dialects, the vendor's own first. Mistral rejects unknown fields, such as
 // max_completion_tokens (eca#231), stream_options (chatlas#145) and reasoning_content (crush#1590).
 var servers = []server{
-	{dialect: "openai", baseURL: DefaultBaseURL},
+	{dialect: "openai", baseURL: defaultBaseURL},
 	{dialect: "compatible", takes: vendorhttp.Dialect{Omit: []string{"prompt_cache_key", "strict"}, Names: maxTokens}},
 	{dialect: "mistral", baseURL: "https://api.mistral.ai/v1", ids: mistralIDs, takes: vendorhttp.Dialect{
 		Omit:  []string{"stream_options", "prompt_cache_key", "extra_content", "reasoning_content", "reasoning", "reasoning_text", "service_tier", "verbosity"},

@@ -76,14 +76,14 @@ func strictPeer(t *testing.T, asked *[]strictFields, refuse func(strictFields) s
 }
 
 func TestDialectsDecideWhetherToolsAreStrict(t *testing.T) {
-	omitted := map[Dialect]bool{"compatible": true, "deepseek": true, "ollama": true, "groq": true, "xai": true, "vllm": true}
+	omitted := map[string]bool{"compatible": true, "deepseek": true, "ollama": true, "groq": true, "xai": true, "vllm": true}
 	for _, s := range servers {
 		for _, api := range []API{ChatCompletions, Responses} {
 			want := strictFields{tool: false, form: true}
 			if omitted[s.dialect] {
 				want.tool = nil
 			}
-			base := Config{Dialect: s.dialect, API: api, BaseURL: "http://" + string(s.dialect) + "." + string(api) + ".example/v1"}
+			base := Config{Dialect: s.dialect, API: api, BaseURL: "http://" + s.dialect + "." + string(api) + ".example/v1"}
 			tools, form := "tools.function.strict", "response_format.json_schema.strict"
 			loose := json.RawMessage(`{"json_schema":{"strict":false}}`)
 			set := map[string]json.RawMessage{"response_format": loose}

@@ -52,7 +52,7 @@ func newVendor(api API, v vendortest.Vendor) *vendortest.Vendor {
 		"OPENAI_CUSTOM_HEADERS": "X-Environment: yes",
 	}
 	v.URLs = map[string]string{
-		"":                           DefaultBaseURL + v.Path,
+		"":                           defaultBaseURL + v.Path,
 		"http://localhost:11434/v1":  "http://localhost:11434/v1" + v.Path,
 		"http://localhost:11434/v1/": "http://localhost:11434/v1" + v.Path,
 		"http://localhost:11434":     "http://localhost:11434" + v.Path,

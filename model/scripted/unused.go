@@ -20,16 +20,16 @@ func NewForTest(t T, script Script, options ...Option) *Executor {
 	}
 	t.Cleanup(func() {
 		t.Helper()
-		for _, i := range e.Unused() {
+		for _, i := range e.unusedReplies() {
 			t.Errorf("scripted model: replies[%d] was not used: %s", i, script.Replies[i].summarize())
 		}
 	})
 	return e
 }
 
-// Unused returns the script indexes of the replies not sent yet, without the fallback, which is for
+// unusedReplies returns the script indexes of the replies not sent yet, without the fallback, which is for
 // unexpected requests.
-func (e *Executor) Unused() []int {
+func (e *Executor) unusedReplies() []int {
 	var unused []int
 	for i := range e.given {
 		if !e.given[i].Load() {

@@ -27,8 +27,8 @@ const (
 	messagesVersion = "vertex-2023-10-16"
 )
 
-// Executor calls the models of one provider. It is safe for concurrent use.
-type Executor struct {
+// executor calls the models of one provider. It is safe for concurrent use.
+type executor struct {
 	gemini *google.Executor
 	claude *anthropic.Executor
 }
@@ -42,7 +42,7 @@ type publisherAPI interface {
 }
 
 // apiOf returns the API that serves a model.
-func (e *Executor) apiOf(name string) publisherAPI {
+func (e *executor) apiOf(name string) publisherAPI {
 	if isClaude(name) {
 		return e.claude
 	}
@@ -50,23 +50,23 @@ func (e *Executor) apiOf(name string) publisherAPI {
 }
 
 var (
-	_ model.Executor = (*Executor)(nil)
-	_ model.Vendor   = (*Executor)(nil)
+	_ model.Executor = (*executor)(nil)
+	_ model.Vendor   = (*executor)(nil)
 
-	_ model.ToolAdapter  = (*Executor)(nil)
-	_ model.FieldLearner = (*Executor)(nil)
-	_ model.ParamChecker = (*Executor)(nil)
+	_ model.ToolAdapter  = (*executor)(nil)
+	_ model.FieldLearner = (*executor)(nil)
+	_ model.ParamChecker = (*executor)(nil)
 )
 
 // Vendor returns vertex.
-func (*Executor) Vendor() string { return "vertex" }
+func (*executor) Vendor() string { return "vertex" }
 
 // RejectedFields returns the optional fields that the server, which both APIs share, was found to
 // reject.
-func (e *Executor) RejectedFields() []string { return e.gemini.RejectedFields() }
+func (e *executor) RejectedFields() []string { return e.gemini.RejectedFields() }
 
 // CatalogVendor returns vertex.
-func (*Executor) CatalogVendor() string { return "vertex" }
+func (*executor) CatalogVendor() string { return "vertex" }
 
 // Kind returns the provider type vertex.
 func Kind() model.ProviderKind {
@@ -74,21 +74,21 @@ func Kind() model.ProviderKind {
 }
 
 // New returns an executor. It makes no request.
-func New(settings model.Settings, c *Config) (*Executor, error) {
+func New(settings model.Settings, c *Config) (model.Executor, error) {
 	return newExecutor(settings, c, transports{vendorhttp.SharedTransport(), cloudauth.MetadataTransport()})
 }
 
 // vendorKey matches the vendor's keys and tokens.
 var vendorKey = regexp.MustCompile(`\bAIza[\w*-]{8,}|\bAQ\.[\w*-]{8,}|\bya29\.[\w.*-]{8,}`)
 
-func newExecutor(settings model.Settings, c *Config, t transports) (*Executor, error) {
+func newExecutor(settings model.Settings, c *Config, t transports) (model.Executor, error) {
 	c, err := vendorhttp.Configured(settings, c)
 	if err != nil {
 		return nil, err
 	}
 	at := vendorhttp.Endpoint{Vendor: "vertex", Keys: vendorKey, Authorize: c.authorize(t)}
 	baseURL := c.apiAccess().URL()
-	e := &Executor{}
+	e := &executor{}
 	at.Path = func(name string) (string, error) {
 		return c.path("google", name, ":streamGenerateContent?alt=sse")
 	}
@@ -140,22 +140,22 @@ func (c *Config) authorize(t transports) vendorhttp.Authorize {
 }
 
 // CheckParams returns the parameters that requests for a model do not support.
-func (e *Executor) CheckParams(name string, p *model.Params) []model.ParamFault {
+func (e *executor) CheckParams(name string, p *model.Params) []model.ParamFault {
 	return e.apiOf(name).CheckParams(name, p)
 }
 
 // CheckEdits returns warnings for edits that change nothing.
-func (e *Executor) CheckEdits(name string, edits *spec.RequestEdits, earlier ...*spec.RequestEdits) diag.List {
+func (e *executor) CheckEdits(name string, edits *spec.RequestEdits, earlier ...*spec.RequestEdits) diag.List {
 	return e.apiOf(name).CheckEdits(name, edits, earlier...)
 }
 
 // ToolDialect returns the tool dialect of a model.
-func (e *Executor) ToolDialect(name string) model.ToolDialect {
+func (e *executor) ToolDialect(name string) model.ToolDialect {
 	return e.apiOf(name).ToolDialect(name)
 }
 
 // Stream calls the model and returns its answer as it arrives.
-func (e *Executor) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
+func (e *executor) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	return e.apiOf(req.Model).Stream(ctx, req)
 }
 

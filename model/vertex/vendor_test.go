@@ -336,10 +336,10 @@ func TestEditsWithoutEffectAreWarnedAbout(t *testing.T) {
 		if len(warned) != want.provider || want.provider > 0 && (warned[0].Severity != diag.Warning || warned[0].Path != "request.omit[0]") {
 			t.Errorf("%s of the provider: %v", path, warned)
 		}
-		if list := e.CheckEdits(geminiModel, edits); len(list) != want.gemini {
+		if list := e.(model.EditChecker).CheckEdits(geminiModel, edits); len(list) != want.gemini {
 			t.Errorf("%s of Gemini: %v", path, list)
 		}
-		if list := e.CheckEdits(claudeModel, edits); len(list) != want.claude {
+		if list := e.(model.EditChecker).CheckEdits(claudeModel, edits); len(list) != want.claude {
 			t.Errorf("%s of Claude: %v", path, list)
 		}
 	}

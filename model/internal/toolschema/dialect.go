@@ -106,6 +106,3 @@ func (d *Dialect) Vendor() string { return d.Name }
 
 // MaxTools returns the maximum number of tools in a request; 0 for any number.
 func (d *Dialect) MaxTools() int { return d.most }
-
-// Dialects returns all dialects.
-func Dialects() []*Dialect { return []*Dialect{OpenAI, Compatible, Anthropic, Bedrock, Nova, Gemini} }

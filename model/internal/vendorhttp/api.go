@@ -20,7 +20,7 @@ type API struct {
 	client   *http.Client
 	base     *url.URL
 	header   http.Header
-	failures Failures
+	failures failures
 	protocol Protocol
 	access   *Access
 	// granted authorizes the requests of one call.
@@ -29,7 +29,7 @@ type API struct {
 	names  *ToolCache[*wireNames]
 	logger *slog.Logger
 	// rejected are the optional fields that the server is known to reject.
-	rejected *RejectedFields
+	rejected *rejectedFields
 }
 
 // Protocol describes the differences between vendors' APIs, except the contents of requests and
@@ -71,7 +71,7 @@ func (a *Access) NewAPI(transport http.RoundTripper, settings model.Settings, p 
 		client:   newClient(transport),
 		base:     base,
 		header:   header,
-		failures: Failures{Provider: settings.ID, Redactor: newRedactor(a.APIKey, a.Headers, p.Keys)},
+		failures: failures{provider: settings.ID, redactor: newRedactor(a.APIKey, a.Headers, p.Keys)},
 		protocol: p,
 		access:   a,
 		names:    NewToolCache(func(tools []model.Tool) (*wireNames, error) { return newWireNames(p.Names, tools), nil }),
@@ -90,13 +90,13 @@ func parseBase(raw string) (*url.URL, error) {
 }
 
 // RejectedFields returns the optional fields that the server was found to reject.
-func (a *API) RejectedFields() []string { return a.rejected.Names() }
+func (a *API) RejectedFields() []string { return a.rejected.list() }
 
 // Provider returns the ID of the provider.
-func (a *API) Provider() string { return a.failures.Provider }
+func (a *API) Provider() string { return a.failures.provider }
 
 // Key identifies the provider and its server within the process.
-func (a *API) Key() string { return a.failures.Provider + "\n" + a.access.URL() }
+func (a *API) Key() string { return a.failures.provider + "\n" + a.access.URL() }
 
 // CredentialKey identifies the provider, its server and the configured credentials within the process.
 func (a *API) CredentialKey() string {

@@ -48,20 +48,20 @@ func (t *attempt) sendRequest(x Exchange) error {
 	for {
 		path, body, err := x.Encode()
 		if err != nil {
-			return t.api.failures.Named(err)
+			return t.api.failures.named(err)
 		}
 		encoded := body
 		body = t.editor.editBody(encoded)
 		req, err := t.api.newRequest(t.ctx, http.MethodPost, path, body)
 		if err != nil {
-			return t.api.failures.Named(InvalidRequest("the request cannot be made", err))
+			return t.api.failures.named(InvalidRequest("the request cannot be made", err))
 		}
 		if t.response, err = t.api.send(req); err == nil { //nolint:bodyclose // close does
 			t.reportExchange(req, body, nil)
 			t.editor.remember(t.ctx)
 			return nil
 		}
-		failure := t.api.failures.OfRequest(t.caller, err)
+		failure := t.api.failures.ofRequest(t.caller, err)
 		t.reportExchange(req, body, failure)
 		if !x.Concede(failure) && !t.editor.concede(failure, encoded) {
 			t.names.nameTools(failure, t.editor.request.Tools)
@@ -115,7 +115,7 @@ func (t *attempt) readStream(translator Translator, yield func(model.Event, erro
 			}
 		}
 		if err != nil {
-			failure := t.api.failures.Named(err)
+			failure := t.api.failures.named(err)
 			if out.Usage != nil {
 				failure.Usage = out.Usage
 			}
@@ -156,7 +156,7 @@ func (t *attempt) translateEvent(translator Translator, in *eventReader, out *Ba
 	if in.framing.Decode == nil {
 		in.event.Data = encodedTwice(in.event.Data, '{')
 	}
-	if in.framing.Decode == nil && string(in.event.Name) != "error" && in.event.IsNoise() {
+	if in.framing.Decode == nil && string(in.event.Name) != "error" && in.event.isNoise() {
 		t.noteUnknown(in.event.Data)
 		return false, nil
 	}
@@ -177,7 +177,7 @@ func (t *attempt) translateEvent(translator Translator, in *eventReader, out *Ba
 
 // translateMarked translates an event, which may be an end mark.
 func (t *attempt) translateMarked(translator Translator, ev *ServerEvent, out *Batch) (done bool, err error) {
-	if !ev.IsEnd() {
+	if !ev.isEnd() {
 		return t.translateWrapped(translator, ev, out)
 	}
 	if done, err = translator.End(true, out); !done && err == nil {
@@ -240,7 +240,7 @@ func (t *attempt) endStream(translator Translator, in *eventReader, out *Batch) 
 	var failure *model.Error
 	switch {
 	case in.err != nil:
-		failure = t.api.failures.OfStream(t.caller, in.err)
+		failure = t.api.failures.ofStream(t.caller, in.err)
 	case in.values == 1 && !in.inArray:
 		failure = errNotAnAnswer()
 	default:

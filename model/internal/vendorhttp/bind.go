@@ -31,7 +31,7 @@ func (a *API) bindConnection(ctx context.Context) (*API, error) {
 	}
 	found, err := connection.Resolve(ctx, name)
 	if err != nil {
-		return nil, a.failures.Named(connectionError(err))
+		return nil, a.failures.named(connectionError(err))
 	}
 	bound := *a
 	bound.header = a.header.Clone()
@@ -43,10 +43,10 @@ func (a *API) bindConnection(ctx context.Context) (*API, error) {
 	for header, value := range found.Headers {
 		headers["of the host: "+header] = value
 	}
-	bound.failures.Redactor = newRedactor("", headers, a.protocol.Keys)
+	bound.failures.redactor = newRedactor("", headers, a.protocol.Keys)
 	if where := cmp.Or(found.Params["baseUrl"], found.Params["base_url"]); where != "" {
 		if bound.base, err = parseBase(where); err != nil || CheckBaseURL(where).HasErrors() {
-			return nil, a.failures.Named(connectionError(&connection.Error{Name: name, Err: errConnectionURL}))
+			return nil, a.failures.named(connectionError(&connection.Error{Name: name, Err: errConnectionURL}))
 		}
 	}
 	return &bound, nil
@@ -60,7 +60,7 @@ func (a *API) authorize(ctx context.Context) (*API, error) {
 	granted, err := a.protocol.Authorize(ctx)
 	if err != nil {
 		failure := *model.AsError(err) // concurrent callers may share it
-		return nil, a.failures.Named(&failure)
+		return nil, a.failures.named(&failure)
 	}
 	bound := *a
 	bound.granted = granted
@@ -71,7 +71,7 @@ func (a *API) authorize(ctx context.Context) (*API, error) {
 		bound.header.Set(name, value)
 		secrets["granted: "+name] = value
 	}
-	bound.failures.Redactor = newRedactor(a.access.APIKey, secrets, a.protocol.Keys)
+	bound.failures.redactor = newRedactor(a.access.APIKey, secrets, a.protocol.Keys)
 	return &bound, nil
 }
 

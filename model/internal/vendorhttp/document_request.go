@@ -31,12 +31,12 @@ func (a *API) Fetch(ctx context.Context, path string, body []byte) ([]byte, erro
 	req.Header.Set("Accept", "application/json")
 	res, err := bound.client.Do(req)
 	if err != nil {
-		return nil, bound.failures.OfRequest(ctx, err)
+		return nil, bound.failures.ofRequest(ctx, err)
 	}
 	decodeBody(res)
 	defer func() { _ = res.Body.Close() }()
 	if res.StatusCode != http.StatusOK {
-		return nil, bound.failures.Named(&model.Error{Class: model.Provider, Status: res.StatusCode, Message: "cannot fetch " + req.URL.Path})
+		return nil, bound.failures.named(&model.Error{Class: model.Provider, Status: res.StatusCode, Message: "cannot fetch " + req.URL.Path})
 	}
 	data, err := io.ReadAll(io.LimitReader(limitStream(res.Body, nil), maxFetched+1))
 	if err == nil && len(data) > maxFetched {

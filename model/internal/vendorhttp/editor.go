@@ -75,6 +75,6 @@ func (d *editor) remember(ctx context.Context) {
 	}
 	for _, name := range d.api.rejected.learn(d.request.Model, d.rejected) {
 		d.api.logger.WarnContext(ctx, "the model server rejects a field; requests leave it out from now on",
-			"provider", d.api.failures.Provider, "field", name, "renamed", cmp.Or(findOptional(name).renamed, "no"))
+			"provider", d.api.failures.provider, "field", name, "renamed", cmp.Or(findOptional(name).renamed, "no"))
 	}
 }

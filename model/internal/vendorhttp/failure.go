@@ -11,25 +11,25 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// Failures converts request failures of one provider into the errors that its callers see.
-type Failures struct {
-	// Provider is the provider's id.
-	Provider string
-	Redactor Redactor
+// failures converts request failures of one provider into the errors that its callers see.
+type failures struct {
+	// provider is the provider's id.
+	provider string
+	redactor redactor
 }
 
-// Named returns err as an *model.Error with the provider's id and without
+// named returns err as an *model.Error with the provider's id and without
 // secrets.
-func (f *Failures) Named(err error) *model.Error {
+func (f *failures) named(err error) *model.Error {
 	failure := model.AsError(err)
-	failure.Provider = f.Provider
-	failure.Message = f.Redactor.Clean(failure.Message)
+	failure.Provider = f.provider
+	failure.Message = f.redactor.clean(failure.Message)
 	return failure
 }
 
-// OfRequest returns the error for a request without a response. ctx is the caller's: if it has
+// ofRequest returns the error for a request without a response. ctx is the caller's: if it has
 // ended, that is the reason.
-func (f *Failures) OfRequest(ctx context.Context, err error) *model.Error {
+func (f *failures) ofRequest(ctx context.Context, err error) *model.Error {
 	timeout, ok := errors.AsType[net.Error](err)
 	if ok && timeout.Timeout() {
 		return f.wrapError(ctx, err, model.Timeout, "no answer in time: ")
@@ -37,9 +37,9 @@ func (f *Failures) OfRequest(ctx context.Context, err error) *model.Error {
 	return f.wrapError(ctx, err, model.Provider, "no answer: ")
 }
 
-// OfStream returns the error for an answer that broke off. ctx is the caller's:
+// ofStream returns the error for an answer that broke off. ctx is the caller's:
 // when it ended, that is the reason.
-func (f *Failures) OfStream(ctx context.Context, err error) *model.Error {
+func (f *failures) ofStream(ctx context.Context, err error) *model.Error {
 	for _, tooLarge := range []error{bufio.ErrTooLong, errEventTooLarge, errStreamTooLarge} {
 		if errors.Is(err, tooLarge) {
 			return f.wrapError(ctx, err, model.Provider, "the stream is too large: ")
@@ -48,15 +48,15 @@ func (f *Failures) OfStream(ctx context.Context, err error) *model.Error {
 	return f.wrapError(ctx, err, model.StreamInterrupted, "the connection broke off: ")
 }
 
-func (f *Failures) wrapError(ctx context.Context, err error, class model.ErrorClass, what string) *model.Error {
+func (f *failures) wrapError(ctx context.Context, err error, class model.ErrorClass, what string) *model.Error {
 	if ctx.Err() != nil {
-		return f.Named(ctx.Err())
+		return f.named(ctx.Err())
 	}
 	if failure, ok := errors.AsType[*model.Error](err); ok {
 		return failure
 	}
 	err = redact.WithoutURL(err) // it says nothing new, and may have been the answer's
-	return f.Named(&model.Error{Class: class, Message: what + err.Error(), Err: err})
+	return f.named(&model.Error{Class: class, Message: what + err.Error(), Err: err})
 }
 
 // InvalidRequest returns the error for a request that cannot be sent. err is the cause, or nil.

@@ -16,7 +16,7 @@ import (
 )
 
 func TestFailures(t *testing.T) {
-	f := Failures{Provider: "p", Redactor: newRedactor("key-secret", nil, testPattern)}
+	f := failures{provider: "p", redactor: newRedactor("key-secret", nil, testPattern)}
 	alive := context.Background()
 	gone, cancel := context.WithCancel(alive)
 	cancel()
@@ -26,18 +26,18 @@ func TestFailures(t *testing.T) {
 		got  *model.Error
 		want model.ErrorClass
 	}{
-		{"no answer in time", f.OfRequest(alive, os.ErrDeadlineExceeded), model.Timeout},
-		{"no answer", f.OfRequest(alive, &url.Error{Op: "Post", URL: "http://key-secret", Err: io.ErrUnexpectedEOF}), model.Provider},
-		{"a cause with the key", f.OfRequest(alive, errors.New("proxy says key-secret")), model.Provider},
-		{"a refusal", f.OfRequest(alive, fmt.Errorf("sdk: %w", own)), model.RateLimited},
-		{"cancelled", f.OfRequest(gone, own), model.Canceled},
-		{"broken off", f.OfStream(alive, os.ErrDeadlineExceeded), model.StreamInterrupted},
-		{"a long line", f.OfStream(alive, bufio.ErrTooLong), model.Provider},
-		{"a long event", f.OfStream(alive, errEventTooLarge), model.Provider},
-		{"a long stream", f.OfStream(alive, errStreamTooLarge), model.Provider},
-		{"canceled within", f.OfStream(gone, nil), model.Canceled},
-		{"malformed", f.Named(Malformed("key-secret", io.EOF)), model.Provider},
-		{"ended early", f.Named(endedEarly()), model.StreamInterrupted},
+		{"no answer in time", f.ofRequest(alive, os.ErrDeadlineExceeded), model.Timeout},
+		{"no answer", f.ofRequest(alive, &url.Error{Op: "Post", URL: "http://key-secret", Err: io.ErrUnexpectedEOF}), model.Provider},
+		{"a cause with the key", f.ofRequest(alive, errors.New("proxy says key-secret")), model.Provider},
+		{"a refusal", f.ofRequest(alive, fmt.Errorf("sdk: %w", own)), model.RateLimited},
+		{"cancelled", f.ofRequest(gone, own), model.Canceled},
+		{"broken off", f.ofStream(alive, os.ErrDeadlineExceeded), model.StreamInterrupted},
+		{"a long line", f.ofStream(alive, bufio.ErrTooLong), model.Provider},
+		{"a long event", f.ofStream(alive, errEventTooLarge), model.Provider},
+		{"a long stream", f.ofStream(alive, errStreamTooLarge), model.Provider},
+		{"canceled within", f.ofStream(gone, nil), model.Canceled},
+		{"malformed", f.named(Malformed("key-secret", io.EOF)), model.Provider},
+		{"ended early", f.named(endedEarly()), model.StreamInterrupted},
 	} {
 		if tt.got.Class != tt.want || tt.got.Provider != "p" || strings.Contains(tt.got.Message, "secret") {
 			t.Errorf("%s gives %v, want the class %s", tt.name, tt.got, tt.want)

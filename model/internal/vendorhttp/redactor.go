@@ -10,9 +10,9 @@ import (
 	"github.com/agentruntime/agentruntime/internal/redact"
 )
 
-// Redactor removes secrets from messages. Servers often repeat a key they did not accept. Make it
-// with NewRedactor.
-type Redactor struct {
+// redactor removes secrets from messages. Servers often repeat a key they did not accept. Make it
+// with newRedactor.
+type redactor struct {
 	secrets *strings.Replacer
 	keys    *regexp.Regexp
 }
@@ -28,7 +28,7 @@ const (
 
 // newRedactor returns a redactor for a key and the values of headers. The pattern matches the
 // vendor's keys, including masked ones.
-func newRedactor(key string, headers map[string]string, pattern *regexp.Regexp) Redactor {
+func newRedactor(key string, headers map[string]string, pattern *regexp.Regexp) redactor {
 	var secrets []string
 	if len(key) >= shortestKey {
 		secrets = append(secrets, key)
@@ -50,10 +50,10 @@ func newRedactor(key string, headers map[string]string, pattern *regexp.Regexp) 
 	for _, secret := range secrets {
 		pairs = append(pairs, secret, redact.Placeholder)
 	}
-	return Redactor{secrets: strings.NewReplacer(pairs...), keys: pattern}
+	return redactor{secrets: strings.NewReplacer(pairs...), keys: pattern}
 }
 
-// Clean returns text without secrets, cut to 1 KiB.
-func (r Redactor) Clean(text string) string {
+// clean returns text without secrets, cut to 1 KiB.
+func (r redactor) clean(text string) string {
 	return clip.At(messageLimit, r.keys.ReplaceAllString(r.secrets.Replace(text), redact.Placeholder))
 }

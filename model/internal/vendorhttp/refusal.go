@@ -81,13 +81,13 @@ func (a *API) refusalError(res *http.Response, body []byte) *model.Error {
 		if text := strings.TrimSpace(string(body)); text != "" {
 			page.Message += "; the server sent " + quoteStart([]byte(text))
 		}
-		return a.failures.Named(page)
+		return a.failures.named(page)
 	case res.StatusCode < http.StatusMultipleChoices:
 		failure.Status = 0
 	case res.StatusCode < http.StatusBadRequest:
 		failure.Message = a.redirectText(res)
 	}
-	return a.failures.Named(failure)
+	return a.failures.named(failure)
 }
 
 // redirectText returns the message for a redirect, with the base URL that avoids it.

@@ -145,9 +145,9 @@ func endsWord(text string, at int) bool {
 	return c == '_' || '0' <= c && c <= '9' || 'a' <= c|' ' && c|' ' <= 'z'
 }
 
-// RejectedFields are the fields that the server of one provider was found to reject. It is safe for
+// rejectedFields are the fields that the server of one provider was found to reject. It is safe for
 // concurrent use.
-type RejectedFields struct {
+type rejectedFields struct {
 	mu    sync.Mutex
 	names atomic.Pointer[[]string]
 	// renamed are the rejected names of renamed fields, by model: the models behind a gateway differ.
@@ -155,15 +155,15 @@ type RejectedFields struct {
 }
 
 // processFields holds the fields by API.Key. They survive a reload.
-var processFields sync.Map // of string to *RejectedFields
+var processFields sync.Map // of string to *rejectedFields
 
-func rejectedFieldsOf(key string) *RejectedFields {
-	known, _ := processFields.LoadOrStore(key, &RejectedFields{})
-	return known.(*RejectedFields)
+func rejectedFieldsOf(key string) *rejectedFields {
+	known, _ := processFields.LoadOrStore(key, &rejectedFields{})
+	return known.(*rejectedFields)
 }
 
-// Names returns the names in the order of rejection.
-func (r *RejectedFields) Names() []string {
+// list returns the names in the order of rejection.
+func (r *rejectedFields) list() []string {
 	if names := r.names.Load(); names != nil {
 		return slices.Clone(*names)
 	}
@@ -171,7 +171,7 @@ func (r *RejectedFields) Names() []string {
 }
 
 // learn adds names that were rejected for a model and returns the new ones.
-func (r *RejectedFields) learn(model string, names []string) []string {
+func (r *rejectedFields) learn(model string, names []string) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, name := range names {
@@ -179,7 +179,7 @@ func (r *RejectedFields) learn(model string, names []string) []string {
 			r.renamed.Store(model, name)
 		}
 	}
-	known := r.Names()
+	known := r.list()
 	fresh := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return slices.Contains(known, n) })
 	if len(fresh) > 0 {
 		known = append(known, fresh...)

@@ -21,18 +21,18 @@ type ServerEvent struct {
 // endMark is the data that ends some streams.
 const endMark = "[DONE]"
 
-// IsEnd reports whether the event is the end mark of some streams, ignoring case.
-func (e *ServerEvent) IsEnd() bool { return isEndMark(bytes.TrimLeft(e.Data, "\" \t")) }
+// isEnd reports whether the event is the end mark of some streams, ignoring case.
+func (e *ServerEvent) isEnd() bool { return isEndMark(bytes.TrimLeft(e.Data, "\" \t")) }
 
 func isEndMark(data []byte) bool {
 	return len(data) >= len(endMark) && strings.EqualFold(string(data[:len(endMark)]), endMark)
 }
 
-// IsNoise reports whether the event is a keep-alive, such as the word ping: its data is neither an
+// isNoise reports whether the event is a keep-alive, such as the word ping: its data is neither an
 // object or list nor the end mark.
-func (e *ServerEvent) IsNoise() bool {
+func (e *ServerEvent) isNoise() bool {
 	data := bytes.TrimLeft(e.Data, " \t\r\n")
-	return len(data) == 0 || data[0] != '{' && data[0] != '[' && !e.IsEnd()
+	return len(data) == 0 || data[0] != '{' && data[0] != '[' && !e.isEnd()
 }
 
 // DecodeEvent reads the data of an event. Values of an unexpected type are ignored where they

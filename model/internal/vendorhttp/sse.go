@@ -50,7 +50,7 @@ func (r *eventReader) readEvent() bool {
 		case errors.Is(err, io.EOF):
 			r.addField(line)
 			r.splitData()
-			return !r.framing.StrictEnd && len(r.event.Data) > 0 && (json.Valid(r.event.Data) || r.event.IsEnd())
+			return !r.framing.StrictEnd && len(r.event.Data) > 0 && (json.Valid(r.event.Data) || r.event.isEnd())
 		case err != nil:
 			r.err = err
 			return false
