@@ -8,18 +8,18 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 )
 
-// KnowledgeCutoff is the plugin that tells a model its knowledge cutoff and the date, so that it
+// knowledgeCutoff is the plugin that tells a model its knowledge cutoff and the date, so that it
 // does not confuse them.
-type KnowledgeCutoff struct{ cutoff string }
+type knowledgeCutoff struct{ cutoff string }
 
-var _ plugins.Plugin = (*KnowledgeCutoff)(nil)
+var _ plugins.Plugin = (*knowledgeCutoff)(nil)
 
 // NewKnowledgeCutoff returns the plugin for a model whose knowledge ends at
 // cutoff, written YYYY-MM or YYYY-MM-DD.
-func NewKnowledgeCutoff(cutoff string) *KnowledgeCutoff { return &KnowledgeCutoff{cutoff: cutoff} }
+func NewKnowledgeCutoff(cutoff string) plugins.Plugin { return &knowledgeCutoff{cutoff: cutoff} }
 
 // Descriptor describes the plugin.
-func (*KnowledgeCutoff) Descriptor() plugins.Descriptor {
+func (*knowledgeCutoff) Descriptor() plugins.Descriptor {
 	return noSections("Tells the model its knowledge cutoff and today's date.")
 }
 
@@ -29,7 +29,7 @@ const cutoffText = "Your knowledge ends at %s. Today is %s (UTC). Do not assume 
 
 // Register adds a message after the agent's prompt. It has a date but no time: it stays the same
 // for a day, so that prompt caches keep the start of requests.
-func (k *KnowledgeCutoff) Register(r *plugins.Registrar) error {
+func (k *knowledgeCutoff) Register(r *plugins.Registrar) error {
 	r.Hook(plugins.BeforeInference, func(_ context.Context, p *plugins.PhaseContext) error {
 		p.Request().AddContext(plugins.ContextMessage{
 			Text: fmt.Sprintf(cutoffText, k.cutoff, p.Now.UTC().Format(time.DateOnly)), Target: plugins.TargetSystem,

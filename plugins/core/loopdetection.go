@@ -16,26 +16,26 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// LoopDetection is the plugin that stops a model that repeatedly requests the same tool calls:
+// loopDetector is the plugin that stops a model that repeatedly requests the same tool calls:
 // first by answering them with a hint, then by asking for a final answer without tools.
-type LoopDetection struct{ consecutive, hardCutoff int }
+type loopDetector struct{ consecutive, hardCutoff int }
 
-var _ plugins.Plugin = (*LoopDetection)(nil)
+var _ plugins.Plugin = (*loopDetector)(nil)
 
 // NewLoopDetection returns the plugin for valid settings; if they disable it, or are nil, it
 // detects nothing.
-func NewLoopDetection(settings *spec.LoopDetection) *LoopDetection {
+func NewLoopDetection(settings *spec.LoopDetection) plugins.Plugin {
 	consecutive, hard := settings.Thresholds()
-	return &LoopDetection{consecutive: consecutive, hardCutoff: hard}
+	return &loopDetector{consecutive: consecutive, hardCutoff: hard}
 }
 
 // Descriptor describes the plugin.
-func (*LoopDetection) Descriptor() plugins.Descriptor {
+func (*loopDetector) Descriptor() plugins.Descriptor {
 	return noSections("Stops a model that asks for the same tool calls again and again.")
 }
 
 // Register adds the check.
-func (l *LoopDetection) Register(r *plugins.Registrar) error {
+func (l *loopDetector) Register(r *plugins.Registrar) error {
 	if l.consecutive > 0 {
 		r.StateKey(streakKey)
 		r.BatchGate(l.checkBatch)
@@ -59,7 +59,7 @@ const (
 
 // checkBatch counts the batch. The first batch above the limit gets a hint, the following ones only
 // results, and the last one ends the use of tools.
-func (l *LoopDetection) checkBatch(_ context.Context, p *plugins.PhaseContext, calls []*model.ToolCall) (plugins.BatchDecision, error) {
+func (l *loopDetector) checkBatch(_ context.Context, p *plugins.PhaseContext, calls []*model.ToolCall) (plugins.BatchDecision, error) {
 	s := streakKey.Get(p)
 	if signature := signatureOf(calls); signature != s.Signature {
 		s = streak{Signature: signature}

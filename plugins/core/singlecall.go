@@ -11,11 +11,11 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 )
 
-// ApprovalAction is the action of interactions that request approval of a call.
-const ApprovalAction = "tool:PermissionConfirm"
+// approvalAction is the action of interactions that request approval of a call.
+const approvalAction = "tool:PermissionConfirm"
 
-// CodeToolFailed is the code of a turn whose only call failed.
-const CodeToolFailed = "tool_failed"
+// codeToolFailed is the code of a turn whose only call failed.
+const codeToolFailed = "tool_failed"
 
 // SingleCall is the plugin of a turn that makes one call: it requests a person's approval first, if
 // required, and fails the turn if the call fails.
@@ -51,7 +51,7 @@ var approvalSchema = json.RawMessage(`{"type":"object","required":["approved"],"
 
 // checkApproval makes the call wait for a person's decision.
 func (s SingleCall) checkApproval(_ context.Context, p *plugins.PhaseContext) (plugins.Decision, error) {
-	_, answer := p.Answered(ApprovalAction)
+	_, answer := p.Answered(approvalAction)
 	if answer == nil {
 		return s.askApproval(p.Call), nil
 	}
@@ -83,7 +83,7 @@ func (s SingleCall) askApproval(call *model.ToolCall) plugins.Decision {
 		return plugins.Decision{Kind: plugins.Block, Reason: err.Error()}
 	}
 	return plugins.Decision{Kind: plugins.Suspend, Reason: message, Interaction: &interaction.Request{
-		ID: "approve_" + call.ID, Action: ApprovalAction, Message: message, Parameters: parameters,
+		ID: "approve_" + call.ID, Action: approvalAction, Message: message, Parameters: parameters,
 		ResponseSchema: approvalSchema, Mode: interaction.ReplayToolCall,
 	}}
 }
@@ -91,7 +91,7 @@ func (s SingleCall) askApproval(call *model.ToolCall) plugins.Decision {
 // failWithCall fails a turn whose call failed.
 func failWithCall(_ context.Context, p *plugins.PhaseContext) error {
 	if result := findResult(p.Messages); result != nil && result.IsError {
-		p.Stop(event.Termination{Type: event.Failed, Code: CodeToolFailed, Detail: model.PartsText(result.Content)})
+		p.Stop(event.Termination{Type: event.Failed, Code: codeToolFailed, Detail: model.PartsText(result.Content)})
 	}
 	return nil
 }

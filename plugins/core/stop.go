@@ -13,9 +13,9 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// StopConditions is the plugin that enforces an agent's stop_conditions, in order. It is created
+// stopConditions is the plugin that enforces an agent's stop_conditions, in order. It is created
 // once per agent and revision.
-type StopConditions struct {
+type stopConditions struct {
 	conditions []condition
 	// atEnd are the conditions that check the results of a step's calls.
 	atEnd []condition
@@ -23,7 +23,7 @@ type StopConditions struct {
 	window int
 }
 
-var _ plugins.Plugin = (*StopConditions)(nil)
+var _ plugins.Plugin = (*stopConditions)(nil)
 
 // condition reports whether a turn ends after a model answer, and why.
 type condition func(p *plugins.PhaseContext) (event.Termination, bool)
@@ -38,8 +38,8 @@ var recentKey = plugins.NewKey[[]string]("runtime.recent_answers", plugins.Scope
 
 // NewStopConditions compiles valid conditions; it ignores conditions disabled by a zero or empty
 // setting.
-func NewStopConditions(list []spec.StopCondition) *StopConditions {
-	s := &StopConditions{}
+func NewStopConditions(list []spec.StopCondition) plugins.Plugin {
+	s := &stopConditions{}
 	for i := range list {
 		c := compileCondition(&list[i])
 		if c == nil {
@@ -57,13 +57,13 @@ func NewStopConditions(list []spec.StopCondition) *StopConditions {
 }
 
 // Descriptor describes the plugin.
-func (*StopConditions) Descriptor() plugins.Descriptor {
+func (*stopConditions) Descriptor() plugins.Descriptor {
 	return noSections("Ends a turn when one of the agent's stop conditions holds.")
 }
 
 // Register adds the checks. Failed calls are checked at the end of a step and again after the
 // next answer, because a suspended step ends later.
-func (s *StopConditions) Register(r *plugins.Registrar) error {
+func (s *stopConditions) Register(r *plugins.Registrar) error {
 	if s.window > 0 {
 		r.StateKey(recentKey)
 	}
@@ -94,7 +94,7 @@ func stopIf(p *plugins.PhaseContext, conditions []condition) {
 }
 
 // rememberAnswer stores a digest of the answer's text, if any condition compares answers.
-func (s *StopConditions) rememberAnswer(p *plugins.PhaseContext) {
+func (s *stopConditions) rememberAnswer(p *plugins.PhaseContext) {
 	text := p.Answer.Text()
 	if s.window == 0 || text == "" {
 		return

@@ -12,23 +12,23 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// ToolBudgets is the plugin that limits the calls of individual tools in a turn.
-type ToolBudgets struct{ budgets map[string]spec.ToolBudget }
+// toolBudgets is the plugin that limits the calls of individual tools in a turn.
+type toolBudgets struct{ budgets map[string]spec.ToolBudget }
 
-var _ plugins.Plugin = (*ToolBudgets)(nil)
+var _ plugins.Plugin = (*toolBudgets)(nil)
 
 // NewToolBudgets returns the plugin for tool budgets by tool id.
-func NewToolBudgets(budgets map[string]spec.ToolBudget) *ToolBudgets {
-	return &ToolBudgets{budgets: budgets}
+func NewToolBudgets(budgets map[string]spec.ToolBudget) plugins.Plugin {
+	return &toolBudgets{budgets: budgets}
 }
 
 // Descriptor describes the plugin.
-func (*ToolBudgets) Descriptor() plugins.Descriptor {
+func (*toolBudgets) Descriptor() plugins.Descriptor {
 	return noSections("Bounds how often single tools are called in a turn.")
 }
 
 // Register adds the check.
-func (b *ToolBudgets) Register(r *plugins.Registrar) error {
+func (b *toolBudgets) Register(r *plugins.Registrar) error {
 	if len(b.budgets) > 0 {
 		r.StateKey(attemptsKey)
 		r.BatchGate(b.checkBatch)
@@ -42,7 +42,7 @@ var attemptsKey = plugins.NewKey[map[string]int]("runtime.tool_attempts", plugin
 const exceededText = "This call was not made: tool %s may be called %d times in a turn, and that is used up. Go on with what you know."
 
 // checkBatch counts the calls, including those that are not made.
-func (b *ToolBudgets) checkBatch(_ context.Context, p *plugins.PhaseContext, calls []*model.ToolCall) (d plugins.BatchDecision, err error) {
+func (b *toolBudgets) checkBatch(_ context.Context, p *plugins.PhaseContext, calls []*model.ToolCall) (d plugins.BatchDecision, err error) {
 	var counts map[string]int
 	for _, c := range calls {
 		budget, bounded := b.budgets[c.Name]

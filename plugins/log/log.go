@@ -42,13 +42,13 @@ func (c *Config) slogLevel() (slog.Level, error) {
 	}
 }
 
-// Plugin logs the activity of turns.
-type Plugin struct {
+// plugin logs the activity of turns.
+type plugin struct {
 	logger *slog.Logger
 	level  slog.Level
 }
 
-var _ plugins.Plugin = (*Plugin)(nil)
+var _ plugins.Plugin = (*plugin)(nil)
 
 // Kind is the plugin type "log".
 func Kind() plugins.Kind {
@@ -65,20 +65,20 @@ func New(settings plugins.Settings, c *Config) (plugins.Plugin, error) {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
-	return &Plugin{logger: logger, level: level}, nil
+	return &plugin{logger: logger, level: level}, nil
 }
 
 // Descriptor describes the plugin.
-func (*Plugin) Descriptor() plugins.Descriptor {
+func (*plugin) Descriptor() plugins.Descriptor {
 	return plugins.Descriptor{Summary: "Logs the activity of turns."}
 }
 
 // Register adds the hooks, unless the logger would drop everything they write.
-func (l *Plugin) Register(r *plugins.Registrar) error {
+func (l *plugin) Register(r *plugins.Registrar) error {
 	if !l.logger.Enabled(context.Background(), l.level) {
 		return nil
 	}
-	t := &turn{Plugin: l}
+	t := &turn{plugin: l}
 	r.Hook(plugins.RunStart, t.logStart)
 	r.Hook(plugins.StepStart, t.logStep)
 	r.Hook(plugins.AfterInference, t.logAnswer)
@@ -94,7 +94,7 @@ const maxAttrs = 7
 
 // turn logs the activity of one turn.
 type turn struct {
-	*Plugin
+	*plugin
 	logger *slog.Logger
 	called map[string]time.Time
 	// attrs are the attributes of the last line; the next line reuses their memory.
@@ -103,7 +103,7 @@ type turn struct {
 
 func (t *turn) writeLine(ctx context.Context, p *plugins.PhaseContext, message string, attrs ...slog.Attr) {
 	if t.logger == nil {
-		t.logger = slog.New(t.Plugin.logger.Handler().WithAttrs([]slog.Attr{
+		t.logger = slog.New(t.plugin.logger.Handler().WithAttrs([]slog.Attr{
 			slog.String("turn_id", p.TurnID), slog.String("session_id", p.SessionID), slog.String("agent", p.Agent.ID),
 		}))
 		t.attrs = make([]slog.Attr, 0, maxAttrs)

@@ -65,16 +65,16 @@ import (
 // SectionKey is the section that the plugin claims.
 const SectionKey = "permission"
 
-// Plugin is the permission plugin.
-type Plugin struct{}
+// plugin is the permission plugin.
+type plugin struct{}
 
-var _ plugins.Plugin = (*Plugin)(nil)
+var _ plugins.Plugin = (*plugin)(nil)
 
 // New returns the plugin.
-func New() *Plugin { return &Plugin{} }
+func New() plugins.Plugin { return &plugin{} }
 
 // Descriptor describes the plugin.
-func (*Plugin) Descriptor() plugins.Descriptor {
+func (*plugin) Descriptor() plugins.Descriptor {
 	return plugins.Descriptor{
 		Summary: "Allows, denies, or asks a person about tool calls, by rules.",
 		Sections: []plugins.Section{
@@ -84,7 +84,7 @@ func (*Plugin) Descriptor() plugins.Descriptor {
 }
 
 // Register adds the gate and, if a person may be asked, the storage of grants.
-func (*Plugin) Register(r *plugins.Registrar) error {
+func (*plugin) Register(r *plugins.Registrar) error {
 	policy, ok := plugins.Config[*policy](r, SectionKey)
 	if !ok || policy == nil {
 		// Without rules the plugin must not let anything through.

@@ -27,8 +27,8 @@ const (
 	SectionKey = "tool_search"
 )
 
-// DefaultMaxResults is the maximum number of tools that a search finds by default.
-const DefaultMaxResults = 8
+// defaultMaxResults is the maximum number of tools that a search finds by default.
+const defaultMaxResults = 8
 
 // maxQuery is the maximum length of a search query, in bytes.
 const maxQuery = 1024
@@ -50,16 +50,16 @@ var sectionSchema = json.RawMessage(`{
 	}
 }`)
 
-// Plugin offers an agent's tools through a search.
-type Plugin struct{}
+// plugin offers an agent's tools through a search.
+type plugin struct{}
 
-var _ plugins.Plugin = Plugin{}
+var _ plugins.Plugin = plugin{}
 
 // New returns the plugin.
-func New() Plugin { return Plugin{} }
+func New() plugins.Plugin { return plugin{} }
 
 // Descriptor describes the plugin.
-func (Plugin) Descriptor() plugins.Descriptor {
+func (plugin) Descriptor() plugins.Descriptor {
 	return plugins.Descriptor{
 		Summary:  "Offers a tool that searches the tools of the agent, and those that it found.",
 		Sections: []plugins.Section{plugins.NewSection(SectionKey, "Which tools are offered without a search, and how many one search finds.", sectionSchema, decodeConfig)},
@@ -74,7 +74,7 @@ func decodeConfig(raw json.RawMessage) (config, diag.List) {
 		}
 	}
 	if c.MaxResults == 0 {
-		c.MaxResults = DefaultMaxResults
+		c.MaxResults = defaultMaxResults
 	}
 	return c, nil
 }
@@ -83,10 +83,10 @@ func decodeConfig(raw json.RawMessage) (config, diag.List) {
 var foundKey = plugins.NewKey[[]string]("tool_search.found", plugins.ScopeRun)
 
 // Register adds the tool, and the hooks that exclude tools not found yet from requests.
-func (Plugin) Register(r *plugins.Registrar) error {
+func (plugin) Register(r *plugins.Registrar) error {
 	c, ok := plugins.Config[config](r, SectionKey)
 	if !ok {
-		c.MaxResults = DefaultMaxResults
+		c.MaxResults = defaultMaxResults
 	}
 	s := &search{config: c}
 	r.StateKey(foundKey)
