@@ -16,8 +16,8 @@ import (
 
 // The values of kind.
 const (
-	KindQuestion = "question"
-	KindAuth     = "auth"
+	kindQuestion = "question"
+	kindAuth     = "auth"
 )
 
 // Config is the configuration of a tool of this kind.
@@ -38,4 +38,4 @@ func Kind() tools.Kind {
 	return spec.NewKind("ask", "A question to the user.", createTool).AsPure()
 }
 
-func (c *Config) questionKind() string { return cmp.Or(c.Kind, KindQuestion) }
+func (c *Config) questionKind() string { return cmp.Or(c.Kind, kindQuestion) }

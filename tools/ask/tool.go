@@ -44,7 +44,7 @@ func createTool(_ tools.Settings, c *Config) (tools.Tool, error) {
 func (t *tool) Descriptor() tools.Descriptor { return t.descriptor }
 
 func (t *tool) defaultDescription() string {
-	if t.config.questionKind() == KindAuth {
+	if t.config.questionKind() == kindAuth {
 		return "Asks the person to authorise you, and returns whether that was done."
 	}
 	return "Asks the person a question and returns the answer."
@@ -76,7 +76,7 @@ func (t *tool) parameterSchema() json.RawMessage {
 // offersChoices reports whether the model may offer choices.
 func (t *tool) offersChoices() bool {
 	c := &t.config
-	return c.Question == "" && c.questionKind() == KindQuestion && len(c.Choices) == 0 && len(c.Schema) == 0
+	return c.Question == "" && c.questionKind() == kindQuestion && len(c.Choices) == 0 && len(c.Schema) == 0
 }
 
 // Call asks the question. The answer is the result; it was checked when it arrived.
@@ -106,7 +106,7 @@ func (t *tool) Call(_ context.Context, call *tools.Call) (tools.Result, error) {
 		Action: tools.ActionAsk, Message: given.Question,
 		ResponseSchema: t.config.answerSchema(given.Choices), Parameters: t.questionDetails(given.Choices),
 	}
-	if t.config.questionKind() == KindAuth {
+	if t.config.questionKind() == kindAuth {
 		q.Action = tools.ActionAuthorize
 		if t.config.URL != "" {
 			q.Message += "\n" + t.config.URL

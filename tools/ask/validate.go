@@ -81,12 +81,12 @@ func (c *Config) checkAnswer() diag.List {
 func (c *Config) checkAuth() diag.List {
 	var list diag.List
 	switch c.questionKind() {
-	case KindQuestion:
+	case kindQuestion:
 		if c.URL != "" {
 			list = append(list, diag.New(diag.InvalidValue, "url", "url is for the kind auth").WithHint("add kind: auth"))
 		}
 		return list
-	case KindAuth:
+	case kindAuth:
 	default:
 		return diag.List{diag.New(diag.InvalidValue, "kind", "kind is %q; allowed are question and auth", c.Kind)}
 	}
@@ -119,7 +119,7 @@ func (c *Config) answerSchema(offered []string) json.RawMessage {
 		choices = offered
 	}
 	switch {
-	case c.questionKind() == KindAuth:
+	case c.questionKind() == kindAuth:
 		return json.RawMessage(`{"type":"object","properties":{"authenticated":{"type":"boolean","description":"Whether the agent was authorised."}},` +
 			`"required":["authenticated"],"additionalProperties":false}`)
 	case len(choices) > 0:

@@ -16,9 +16,9 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// KeyVariable is the environment variable with the idempotency key of the program's call. The key
+// keyVariable is the environment variable with the idempotency key of the program's call. The key
 // is the same if the call is repeated after a crash.
-const KeyVariable = "RUNTIME_IDEMPOTENCY_KEY"
+const keyVariable = "RUNTIME_IDEMPOTENCY_KEY"
 
 // config is the configuration of a tool of this kind.
 type config struct {

@@ -142,7 +142,7 @@ func (r *run) startProgram(ctx context.Context) error {
 	cmd.Dir = r.dir
 	cmd.Env = process.Environment(r.config.Env)
 	if r.key != "" && !strings.ContainsRune(r.key, 0) {
-		cmd.Env = append(cmd.Env, KeyVariable+"="+r.key)
+		cmd.Env = append(cmd.Env, keyVariable+"="+r.key)
 	}
 	// All input is written before the program starts: if the runtime dies now, a running program
 	// must not mistake half a call for a whole one.

@@ -19,8 +19,8 @@ func (c *config) Validate() diag.List {
 		list = append(list, diag.New(diag.InvalidValue, "dir", "dir has a NUL character"))
 	}
 	list = append(list, tools.CheckEnvironment(c.Env)...)
-	if _, set := c.Env[KeyVariable]; set {
-		list = append(list, diag.New(diag.InvalidValue, diag.Key("env", KeyVariable), KeyVariable+" is set by the runtime, anew for each call"))
+	if _, set := c.Env[keyVariable]; set {
+		list = append(list, diag.New(diag.InvalidValue, diag.Key("env", keyVariable), keyVariable+" is set by the runtime, anew for each call"))
 	}
 	list = append(list, spec.CheckShorthand("parameters", c.Parameters)...)
 	return append(list, tools.CheckSettings(c.toolEffect(), c.Timeout, tools.OutputLimit(c.MaxOutput))...)

@@ -22,11 +22,11 @@ import (
 
 // The values of network.
 const (
-	// NetworkNone starts programs without a network and isolated from other processes; on systems
+	// networkNone starts programs without a network and isolated from other processes; on systems
 	// that cannot do that, programs are not started.
-	NetworkNone = "none"
-	// NetworkHost gives programs access to the network of the runtime's machine.
-	NetworkHost = "host"
+	networkNone = "none"
+	// networkHost gives programs access to the network of the runtime's machine.
+	networkHost = "host"
 )
 
 // Config is the configuration of an entry of this kind.

@@ -15,7 +15,7 @@ import (
 // callIn calls a tool of an entry without a root in a workspace.
 func callIn(t *testing.T, w *tools.Workspace, tool, arguments string) (text string, failed bool) {
 	t.Helper()
-	r, err := members(t, Config{Programs: []string{"pwd"}, Network: NetworkHost})[tool].Call(t.Context(), &tools.Call{ID: "call_1", Arguments: json.RawMessage(arguments), Workspace: w})
+	r, err := members(t, Config{Programs: []string{"pwd"}, Network: networkHost})[tool].Call(t.Context(), &tools.Call{ID: "call_1", Arguments: json.RawMessage(arguments), Workspace: w})
 	if err != nil {
 		return err.Error(), true
 	}

@@ -135,7 +135,7 @@ func (t *programTool) command(ctx context.Context, dir string, in *runInput) (*e
 	cmd.Cancel = func() error { return process.Kill(cmd) }
 	cmd.WaitDelay = pipeDelay
 	process.Separate(cmd)
-	if t.config.Network != NetworkHost {
+	if t.config.Network != networkHost {
 		if err := isolate(cmd); err != nil {
 			return nil, nil, err
 		}
@@ -145,7 +145,7 @@ func (t *programTool) command(ctx context.Context, dir string, in *runInput) (*e
 
 // startProblem returns why a program did not start.
 func (t *programTool) startProblem(program, dir string, err error) string {
-	if t.config.Network != NetworkHost && errors.Is(err, os.ErrPermission) {
+	if t.config.Network != networkHost && errors.Is(err, os.ErrPermission) {
 		return errNetwork.Error()
 	}
 	return process.Refused(program, dir, err).Error()

@@ -16,7 +16,7 @@ import (
 func TestProgramsRunInTheWorkspace(t *testing.T) {
 	t.Parallel()
 	c := Config{
-		Root: tree(t, map[string]string{"dir/a.txt": "hello", "up": "->..", "in": "->dir"}), Network: NetworkHost,
+		Root: tree(t, map[string]string{"dir/a.txt": "hello", "up": "->..", "in": "->dir"}), Network: networkHost,
 		Programs: []string{"cat", "sh", "pwd", "no-such-program"}, Env: map[string]string{"COLOR": "red"},
 	}
 	top, err := filepath.EvalSymlinks(c.Root)
@@ -65,7 +65,7 @@ func TestAProgramHasNoNetworkUnlessItIsGivenOne(t *testing.T) {
 func TestAProgramAndItsChildrenEndWithTheCall(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
-	c := Config{Root: root, Programs: []string{"sh"}, Network: NetworkHost}
+	c := Config{Root: root, Programs: []string{"sh"}, Network: networkHost}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	done := make(chan string, 1)

@@ -57,9 +57,9 @@ func (c *Config) checkPrograms() diag.List {
 			WithHint("leave out programs, or read_only"))
 	}
 	switch c.Network {
-	case "", NetworkNone, NetworkHost:
+	case "", networkNone, networkHost:
 	default:
-		list = append(list, diag.New(diag.InvalidValue, "network", "network is %q; allowed are %s and %s", c.Network, NetworkNone, NetworkHost))
+		list = append(list, diag.New(diag.InvalidValue, "network", "network is %q; allowed are %s and %s", c.Network, networkNone, networkHost))
 	}
 	if c.Network != "" && len(c.Programs) == 0 {
 		list = append(list, diag.New(diag.InvalidValue, "network", "network is about programs, and programs lists none"))
