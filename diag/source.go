@@ -1,6 +1,6 @@
 package diag
 
-import "bytes"
+import "strings"
 
 // sources provides the lines of files, reading and splitting each file once.
 type sources struct {
@@ -28,44 +28,12 @@ func (s *sources) lineText(file string, n int) (line string, ok bool) {
 	return lines[n-1], true
 }
 
-// splitLines splits a file into lines like a YAML parser, because spans come from one: a line ends
-// at LF, CR LF, CR, NEL, LS or PS, and a byte order mark is not part of the first line.
+// splitLines splits a file into the lines that spans count: a line ends at LF or CR LF. A byte
+// order mark is not part of the first line.
 func splitLines(data []byte) []string {
-	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	if len(data) == 0 {
+	text := strings.TrimPrefix(string(data), "\ufeff")
+	if text == "" {
 		return nil
 	}
-	var lines []string
-	for {
-		i, size := nextBreak(data)
-		lines = append(lines, string(data[:i]))
-		if size == 0 {
-			return lines
-		}
-		data = data[i+size:]
-	}
-}
-
-// nextBreak finds the first line break; its size is 0 if absent.
-func nextBreak(data []byte) (i, size int) {
-	for i := range data {
-		switch data[i] {
-		case '\n':
-			return i, 1
-		case '\r':
-			if bytes.HasPrefix(data[i:], []byte("\r\n")) {
-				return i, 2
-			}
-			return i, 1
-		case 0xC2:
-			if bytes.HasPrefix(data[i:], []byte("\u0085")) {
-				return i, 2
-			}
-		case 0xE2:
-			if bytes.HasPrefix(data[i:], []byte("\u2028")) || bytes.HasPrefix(data[i:], []byte("\u2029")) {
-				return i, 3
-			}
-		}
-	}
-	return len(data), 0
+	return strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 }

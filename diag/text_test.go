@@ -124,9 +124,9 @@ func TestTextUnderlinesTheSpan(t *testing.T) {
 			on(1, 1, 2), "", []string{"\ufeffabc"},
 			"  --> c.yaml:1:1\n   |\n 1 | abc\n   | ^\n",
 		},
-		"in the lines that a YAML parser sees": {
-			on(6, 1, 2), "", []string{"1\r2\r\n3\u20284\u20295\u0085six"},
-			"  --> c.yaml:6:1\n   |\n 6 | six\n   | ^\n",
+		"in the lines that spans count": {
+			on(2, 7, 10), "", []string{"1\r2\r\n3\u20284\u20295\u0085six"},
+			"  --> c.yaml:2:7\n   |\n 2 | 3\ufffd4\ufffd5\ufffdsix\n   |       ^^^\n",
 		},
 		"nowhere in a line that does not exist": {
 			on(3, 1, 2), "look\nhere", []string{"a", "b"},
