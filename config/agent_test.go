@@ -148,6 +148,7 @@ func TestWrongFieldsOfAgents(t *testing.T) {
 		"context_policy: {tool_result_preview: {max_chrs: 5}}": {`unknown field "max_chrs" (did you mean "max_chars"?)`},
 		"reasoning_effort: -1":                                 {"reasoning_effort is -1; as a number it must be a whole one from 0 to 100"},
 		"reasoning_effort: 101":                                {"reasoning_effort is 101; as a number it must be a whole one from 0 to 100"},
+		"reasoning_effort: 1e30":                               {"reasoning_effort is 1e30; as a number it must be a whole one from 0 to 100"},
 		"reasoning_effort: 1.5":                                {"reasoning_effort is 1.5; as a number it must be a whole one from 0 to 100"},
 		"reasoning_effort: 010":                                {"reasoning_effort: the number 010 starts with 0, which may mean octal: remove the 0, or write 0o… or quotes"},
 		"reasoning_effort: medum":                              {`reasoning_effort cannot be "medum"; allowed are off, none, low, medium, high or max (did you mean "medium"?)`},

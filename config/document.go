@@ -34,8 +34,8 @@ const referenceHint = "write ${NAME} and set the variable, ${file:path}, or in t
 func (e *PlainSecretError) Findings() diag.List {
 	list := make(diag.List, len(e.Paths))
 	for i, path := range e.Paths {
-		list[i] = diag.New(diag.PlainSecret, path, "the value is in plain text, and env, headers, keys and parameters of URLs are stored only as references").WithHint("%s", referenceHint)
-		list[i].Severity = diag.Error
+		list[i] = diag.New(diag.PlainSecret, path, "the value is in plain text, and env, headers, keys and parameters of URLs are stored only as references").
+			WithSeverity(diag.Error).WithHint("%s", referenceHint)
 	}
 	return list
 }

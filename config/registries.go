@@ -3,11 +3,11 @@ package config
 import (
 	"path/filepath"
 	"reflect"
-	"slices"
 
 	"github.com/agentruntime/agentruntime/config/internal/decode"
 	"github.com/agentruntime/agentruntime/config/internal/expand"
 	"github.com/agentruntime/agentruntime/config/internal/keys"
+	"github.com/agentruntime/agentruntime/config/internal/overlay"
 	"github.com/agentruntime/agentruntime/config/internal/record"
 	"github.com/agentruntime/agentruntime/config/internal/secret"
 	"github.com/agentruntime/agentruntime/config/internal/tree"
@@ -246,8 +246,7 @@ func (l *loader) readDirs() {
 				continue
 			}
 			dir := expand.RelativeTo(l.Tree.Documents[value.Document].Dir, filepath.FromSlash(value.Text))
-			at := slices.Index(entry.Children, value) - 1
-			entry.Children = slices.Delete(slices.Clone(entry.Children), at, at+2)
+			entry.Children = overlay.WithoutField(entry, keys.Dir).Children
 			l.Tree.Noted.PlaceNodes(entry, value.Document, dir)
 		}
 	}

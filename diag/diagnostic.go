@@ -197,10 +197,8 @@ func (l List) Errors() List {
 // Err returns the list's errors joined, each a Diagnostic, or nil if it has none.
 func (l List) Err() error {
 	var errs []error
-	for _, d := range l {
-		if d.Severity == Error {
-			errs = append(errs, d)
-		}
+	for _, d := range l.Errors() {
+		errs = append(errs, d)
 	}
 	return errors.Join(errs...)
 }

@@ -63,29 +63,31 @@ type Segment struct {
 
 // ParsePath splits a path into its segments; ok is false if path was not built by Key and Index.
 func ParsePath(path string) (segments []Segment, ok bool) {
-	built := ""
 	for rest := path; rest != ""; {
 		var segment Segment
 		if segment, rest, ok = cutSegment(rest); !ok {
 			return nil, false
 		}
 		segments = append(segments, segment)
-		built = segment.appendTo(built)
 	}
 	// cutSegment is lenient: it accepts other spellings, such as a position written [01], which do
 	// not round-trip.
-	if built != path {
+	if FormatPath(segments) != path {
 		return nil, false
 	}
 	return segments, true
 }
 
-// appendTo appends s to a path in canonical spelling.
-func (s Segment) appendTo(path string) string {
-	if s.IsIndex {
-		return Index(path, s.Index)
+// FormatPath returns the path with the given segments.
+func FormatPath(segments []Segment) (path string) {
+	for _, s := range segments {
+		if s.IsIndex {
+			path = Index(path, s.Index)
+		} else {
+			path = Key(path, s.Key)
+		}
 	}
-	return Key(path, s.Key)
+	return path
 }
 
 // cutSegment reads the first segment of path and returns the rest.

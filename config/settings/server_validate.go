@@ -26,9 +26,8 @@ func (s *Server) Validate() diag.List {
 	if s.PublicURL != "" {
 		list = append(list, checkPublicURL(s.PublicURL)...)
 	} else if s.Address() != ListenNone && !list.HasErrors() && !loopbackOnly(s.Address()) {
-		missing := diag.New(diag.MissingField, "public_url", "without public_url, agent cards name the listen address, which others may not reach")
-		missing.Severity = diag.Warning
-		list = append(list, missing.WithHint("write public_url: https://agents.example.com"))
+		list = append(list, diag.New(diag.MissingField, "public_url", "without public_url, agent cards name the listen address, which others may not reach").
+			WithSeverity(diag.Warning).WithHint("write public_url: https://agents.example.com"))
 	}
 	if s.AllowUnauthenticated && s.Authenticated() {
 		list = append(list, diag.New(diag.InvalidValue, "allow_unauthenticated", "allow_unauthenticated is set, but there are keys"))

@@ -17,24 +17,7 @@ func Clean(text string) string {
 
 // IsClean reports whether Clean returns a text unchanged.
 func IsClean(text string) bool {
-	if len(text) <= shortText && isPlain(text) {
-		return true
-	}
 	return strings.IndexByte(text, 0) < 0 && utf8.ValidString(text)
-}
-
-// shortText is the maximum length of a text for which a loop is faster than the two standard
-// library functions. Most pieces of an answer are that short.
-const shortText = 32
-
-// isPlain reports whether a text is ASCII without a NUL.
-func isPlain(text string) bool {
-	for i := range len(text) {
-		if c := text[i]; c == 0 || c >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
 }
 
 // Visible returns a text without control characters, except tabs and line feeds, and without

@@ -83,8 +83,8 @@ func (o *output) problem(exit *exec.ExitError) string {
 
 // IsReserved reports whether only the service sets a member of metadata.
 func IsReserved(name string) bool {
-	for _, reserved := range []string{Reserved, WorkspaceKey} {
-		if name == reserved || strings.HasPrefix(name, reserved+".") {
+	for _, own := range []string{reserved, WorkspaceKey} {
+		if name == own || strings.HasPrefix(name, own+".") {
 			return true
 		}
 	}
@@ -133,9 +133,13 @@ const contextHeading = "# Session start context\n\n"
 // Context returns the message that precedes every turn of a session with this metadata; false if
 // absent.
 func Context(metadata json.RawMessage) (model.Message, bool) {
+	return ContextOf(decodeReserved(metadata))
+}
+
+// ContextOf is Context for the reserved members of metadata, such as the result of Run.
+func ContextOf(kept map[string]json.RawMessage) (model.Message, bool) {
 	var text string
-	encoded := Member(metadata, contextKey)
-	if len(encoded) == 0 || json.Unmarshal(encoded, &text) != nil || text == "" {
+	if json.Unmarshal(kept[contextKey], &text) != nil || text == "" {
 		return model.Message{}, false
 	}
 	return model.System(contextHeading + text), true
@@ -144,15 +148,6 @@ func Context(metadata json.RawMessage) (model.Message, bool) {
 // Member returns the raw value of a reserved member of metadata; nil if it is missing.
 func Member(metadata json.RawMessage, name string) json.RawMessage {
 	return decodeReserved(metadata)[name]
-}
-
-// ContextOf is Context for the result of Run.
-func ContextOf(kept map[string]json.RawMessage) (model.Message, bool) {
-	metadata, err := json.Marshal(kept)
-	if err != nil {
-		return model.Message{}, false
-	}
-	return Context(metadata)
 }
 
 // decodeReserved returns the members of metadata; nil if none can be reserved, which holds for

@@ -20,17 +20,17 @@ import (
 // Members of a session's metadata that hold the results of its hooks. Gestalt clients know the
 // names.
 const (
-	// Reserved is the common prefix of the names. Only the service sets members with this name, or
+	// reserved is the common prefix of the names. Only the service sets members with this name, or
 	// with this name followed by a dot.
-	Reserved = "__gestalt.lifecycle"
+	reserved = "__gestalt.lifecycle"
 	// resultPrefix is followed by the id of a hook.
-	resultPrefix = Reserved + ".sessionStart.results."
+	resultPrefix = reserved + ".sessionStart.results."
 	// WorkspaceKey holds the workspace record of a session. It is also reserved.
 	WorkspaceKey = "__gestalt.workspace"
 	// reservedPrefix is the prefix of every reserved name.
 	reservedPrefix = "__gestalt."
 	// contextKey holds the message put before every turn.
-	contextKey = Reserved + ".sessionStart.additionalContext"
+	contextKey = reserved + ".sessionStart.additionalContext"
 )
 
 const (

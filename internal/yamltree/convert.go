@@ -173,7 +173,7 @@ func (c *converter) convertMapping(n *Node, y *yaml.Node, at *location, s *size)
 	}
 	n.Children = make([]*Node, 0, len(y.Content))
 	var merges []*Node
-	keys := newKeySet(len(y.Content) / 2)
+	keys := make(map[string]*Node, len(y.Content)/2)
 	inside := at.nextLevel()
 	for i := 0; i+1 < len(y.Content); i += 2 {
 		key, size := c.convert(y.Content[i], inside)
@@ -188,10 +188,11 @@ func (c *converter) convertMapping(n *Node, y *yaml.Node, at *location, s *size)
 			merges = append(merges, value)
 		case !c.checkKey(key):
 		default:
-			if first := keys.add(key); first != nil {
+			if first := keys[key.Text]; first != nil {
 				c.reportRepeatedKey(key, first, at)
 				continue
 			}
+			keys[key.Text] = key
 			n.Children = append(n.Children, key, value)
 		}
 	}
@@ -215,7 +216,11 @@ func (c *converter) checkKey(key *Node) bool {
 	case Mapping:
 		c.addFinding(key, newFault("a text that begins with {{ needs quotes", "a key must be a text, not a collection"))
 	default:
-		c.addFinding(key, newFault(fmt.Sprintf("write it in quotes: %q", clip.Text(key.Text)), "the key %s is a %s; keys must be texts", clip.Text(key.Text), key.kindName()))
+		noun := "number"
+		if key.Kind == Bool {
+			noun = "truth value"
+		}
+		c.addFinding(key, newFault(fmt.Sprintf("write it in quotes: %q", clip.Text(key.Text)), "the key %s is a %s; keys must be texts", clip.Text(key.Text), noun))
 	}
 	return false
 }
@@ -234,13 +239,14 @@ func (c *converter) reportRepeatedKey(key, first *Node, at *location) {
 
 // addMergedKeys adds the keys of a mapping, or of a list of mappings, that a merge key references.
 // Existing keys win.
-func (c *converter) addMergedKeys(n, source *Node, keys *keySet) {
+func (c *converter) addMergedKeys(n, source *Node, keys map[string]*Node) {
 	switch source.Kind {
 	case Mapping:
 		for key, value := range source.Pairs {
-			if keys.add(key) != nil {
+			if keys[key.Text] != nil {
 				continue
 			}
+			keys[key.Text] = key
 			if c.merged += 2; c.merged > MaxNodes {
 				c.reportFatal(n, "with its merge keys expanded, the file has more than %d values", MaxNodes)
 				return

@@ -75,6 +75,15 @@ func (n *Node) FindField(name string) (key, value *Node) {
 	return nil, nil
 }
 
+// IndexFields returns the positions of a mapping's keys among its children, for repeated lookups.
+func (n *Node) IndexFields() map[string]int {
+	index := make(map[string]int, len(n.Children)/2)
+	for i := 0; i+1 < len(n.Children) && n.Kind == Mapping; i += 2 {
+		index[n.Children[i].Text] = i
+	}
+	return index
+}
+
 // IsScalar reports whether the value is neither a sequence nor a mapping.
 func (n *Node) IsScalar() bool { return n.Kind < Sequence }
 
@@ -99,23 +108,5 @@ func (n *Node) Describe(secret bool) string {
 			return "a text"
 		}
 		return fmt.Sprintf("the text %q", clip.Text(n.Text))
-	}
-}
-
-// kindName returns the name of a value's type.
-func (n *Node) kindName() string {
-	switch n.Kind {
-	case Null:
-		return "null"
-	case Bool:
-		return "truth value"
-	case Int, Float:
-		return "number"
-	case Sequence:
-		return "list"
-	case Mapping:
-		return "mapping"
-	default:
-		return "text"
 	}
 }

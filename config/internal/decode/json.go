@@ -45,7 +45,7 @@ func (w *jsonWriter) writeValue(n *yamltree.Node, p *tree.Place) bool {
 			w.decoder.AddDiagnostic(diag.InvalidValue, p, n, "%s: %v", p.Label(), err)
 			return false
 		}
-		w.WriteString(v.JSON)
+		w.WriteString(string(v))
 	case yamltree.Sequence:
 		return w.writeSequence(n, p)
 	case yamltree.Mapping:

@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -17,11 +18,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
 
-// Number is a number exactly as written in a file.
-type Number struct {
-	// JSON is the number as JSON writes it.
-	JSON string
-}
+// Number is a number as JSON writes it, with the digits of the file.
+type Number string
 
 var errNotFinite = errors.New("infinity and NaN are not allowed")
 
@@ -37,89 +35,61 @@ func ParseNumber(text string) (Number, error) {
 	}
 	switch {
 	case strings.EqualFold(digits, ".inf"), strings.EqualFold(plain, ".nan"):
-		return Number{}, errNotFinite
+		return "", errNotFinite
 	case digits == "":
-		return Number{}, fmt.Errorf("%q is not a number", clip.Text(text))
+		return "", fmt.Errorf("%q is not a number", clip.Text(text))
 	case len(digits) > 1 && digits[0] == '0' && strings.ContainsRune("xXoObB", rune(digits[1])):
 		v, ok := new(big.Int).SetString(digits, 0)
 		if !ok || len(digits) > 100 {
-			return Number{}, fmt.Errorf("%q is not a number", clip.Text(text))
+			return "", fmt.Errorf("%q is not a number", clip.Text(text))
 		}
-		return Number{sign + v.String()}, nil
+		return Number(sign + v.String()), nil
 	case len(digits) > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9':
-		return Number{}, fmt.Errorf("the number %s starts with 0, which may mean octal: remove the 0, or write 0o… or quotes", clip.Text(text))
+		return "", fmt.Errorf("the number %s starts with 0, which may mean octal: remove the 0, or write 0o… or quotes", clip.Text(text))
 	}
 	return normalizeDecimal(text, sign, digits)
 }
 
+// decimal matches a decimal number in YAML: its whole part, its fraction and its exponent.
+var decimal = regexp.MustCompile(`^([0-9]*)(?:\.([0-9]*))?([eE][+-]?[0-9]+)?$`)
+
 // normalizeDecimal converts a decimal number to JSON syntax without changing its digits.
 func normalizeDecimal(text, sign, digits string) (Number, error) {
-	mantissa, exponent := digits, ""
-	if i := strings.IndexAny(digits, "eE"); i >= 0 {
-		mantissa, exponent = digits[:i], digits[i:]
+	m := decimal.FindStringSubmatch(digits)
+	if m == nil || m[1]+m[2] == "" {
+		return "", fmt.Errorf("%q is not a number", clip.Text(text))
 	}
-	whole, fraction, point := strings.Cut(mantissa, ".")
-	if !allDigits(whole) || !allDigits(fraction) || whole == "" && fraction == "" || !validExponent(exponent) {
-		return Number{}, fmt.Errorf("%q is not a number", clip.Text(text))
+	n := sign + cmp.Or(m[1], "0")
+	if m[2] != "" {
+		n += "." + m[2]
 	}
-	if whole == "" {
-		whole = "0"
-	}
-	n := sign + whole
-	if point && fraction != "" {
-		n += "." + fraction
-	}
-	n += exponent
+	n += m[3]
 	if v, err := strconv.ParseFloat(n, 64); err != nil || math.IsInf(v, 0) {
-		return Number{}, fmt.Errorf("the number %s is too large", clip.Text(text))
+		return "", fmt.Errorf("the number %s is too large", clip.Text(text))
 	}
-	return Number{n}, nil
-}
-
-func validExponent(s string) bool {
-	if s == "" {
-		return true
-	}
-	s = s[1:]
-	if s != "" && (s[0] == '+' || s[0] == '-') {
-		s = s[1:]
-	}
-	return s != "" && allDigits(s)
-}
-
-func allDigits(s string) bool {
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
-			return false
-		}
-	}
-	return true
+	return Number(n), nil
 }
 
 // asFloat returns the number as a float.
 func (n Number) asFloat() float64 {
-	v, _ := strconv.ParseFloat(n.JSON, 64)
+	v, _ := strconv.ParseFloat(string(n), 64)
 	return v
 }
 
-// asInt returns the number if it is whole and fits an int64. whole reports whether it is whole at
-// all.
-func (n Number) asInt() (v int64, whole bool) {
-	if v, err := strconv.ParseInt(n.JSON, 10, 64); err == nil {
+func (n Number) isWhole() bool { return n.asFloat() == math.Trunc(n.asFloat()) }
+
+// asInt returns the number if it is whole and fits an int64.
+func (n Number) asInt() (int64, bool) {
+	if v, err := strconv.ParseInt(string(n), 10, 64); err == nil {
 		return v, true
 	}
 	f := n.asFloat()
-	if f != math.Trunc(f) {
-		return 0, false
-	}
-	if math.Abs(f) < 1<<53 {
-		return int64(f), true
-	}
-	return 0, true
+	return int64(f), n.isWhole() && math.Abs(f) < 1<<53
 }
 
 // storeIn stores the number, if it fits without loss.
 func (n Number) storeIn(v reflect.Value) bool {
+	i, isInt := n.asInt()
 	switch record.ShapeOf(v.Type()) {
 	case record.FloatShape:
 		f := n.asFloat()
@@ -127,35 +97,22 @@ func (n Number) storeIn(v reflect.Value) bool {
 			return false
 		}
 		v.SetFloat(f)
-		return true
 	case record.IntShape:
-		i, err := strconv.ParseInt(n.JSON, 10, 64)
-		if err != nil {
-			var whole bool
-			if i, whole = n.asInt(); !whole || float64(i) != n.asFloat() {
-				return false
-			}
-		}
-		if v.OverflowInt(i) {
+		if !isInt || v.OverflowInt(i) {
 			return false
 		}
 		v.SetInt(i)
-		return true
 	default:
-		u, err := strconv.ParseUint(n.JSON, 10, 64)
-		if err != nil {
-			i, whole := n.asInt()
-			if !whole || i < 0 || float64(i) != n.asFloat() {
-				return false
-			}
-			u = uint64(i)
+		u, err := strconv.ParseUint(string(n), 10, 64)
+		if err != nil && isInt && i >= 0 {
+			u, err = uint64(i), nil
 		}
-		if v.OverflowUint(u) {
+		if err != nil || v.OverflowUint(u) {
 			return false
 		}
 		v.SetUint(u)
-		return true
 	}
+	return true
 }
 
 func (d *Decoder) decodeNumber(f *record.Field, n *yamltree.Node, v reflect.Value, p *tree.Place) {
@@ -176,7 +133,7 @@ func (d *Decoder) decodeNumber(f *record.Field, n *yamltree.Node, v reflect.Valu
 		return
 	}
 	if !number.storeIn(v) {
-		if _, whole := number.asInt(); whole || want == "a number" {
+		if number.isWhole() || want == "a number" {
 			d.AddDiagnostic(diag.InvalidValue, p, n, "%s is %s, which is too large or too small", p.Label(), clip.Text(n.Text))
 			return
 		}

@@ -68,8 +68,8 @@ func (d *Decoder) decodeEffort(f *record.Field, n *yamltree.Node, v reflect.Valu
 			d.AddDiagnostic(diag.InvalidValue, p, n, "%s: %v", p.Label(), err)
 			return
 		}
-		percent, whole := number.asInt()
-		if !whole || percent < 0 || percent > 100 {
+		percent, ok := number.asInt()
+		if !ok || percent < 0 || percent > 100 {
 			d.AddDiagnostic(diag.InvalidValue, p, n, "%s is %s; as a number it must be a whole one from 0 to 100", p.Label(), clip.Text(n.Text))
 			return
 		}

@@ -104,10 +104,8 @@ func (d *Decoder) expandText(kind sensitivity, n *yamltree.Node, p *tree.Place) 
 		d.AddFinding(found, n)
 	}
 	if kind == credential && isQuoted(x.Text) {
-		found := diag.New(diag.InvalidValue, p.Path(), "the variable in %s has quotes around its value, which are sent with it", p.Label()).
-			WithHint("remove the quotes from the environment")
-		found.Severity = diag.Warning
-		d.AddFinding(found, n)
+		d.AddFinding(diag.New(diag.InvalidValue, p.Path(), "the variable in %s has quotes around its value, which are sent with it", p.Label()).
+			WithSeverity(diag.Warning).WithHint("remove the quotes from the environment"), n)
 	}
 	return x.Text, len(x.Unset) == 0, true
 }

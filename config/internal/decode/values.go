@@ -89,7 +89,11 @@ func (d *Decoder) decodeList(f *record.Field, n *yamltree.Node, v reflect.Value,
 	}
 	length := float64(len(n.Children))
 	if f.Min != nil && length < *f.Min || f.Max != nil && length > *f.Max {
-		d.AddDiagnostic(diag.InvalidValue, p, n, "%s has %s; %s", p.Label(), countNoun(len(n.Children), "element"), describeBounds(f))
+		count := "1 element"
+		if len(n.Children) != 1 {
+			count = strconv.Itoa(len(n.Children)) + " elements"
+		}
+		d.AddDiagnostic(diag.InvalidValue, p, n, "%s has %s; %s", p.Label(), count, describeBounds(f))
 		return
 	}
 	list := reflect.MakeSlice(v.Type(), len(n.Children), len(n.Children))
@@ -180,17 +184,5 @@ func (d *Decoder) decodeCustom(f *record.Field, n *yamltree.Node, v reflect.Valu
 		d.AddDiagnostic(diag.InvalidValue, p, n, "%s does not have the form it must have", p.Label())
 	case err != nil:
 		d.AddDiagnostic(diag.InvalidValue, p, n, "%s: %v", p.Label(), err)
-	}
-}
-
-// countNoun returns a count with its noun: 1 word, 2 words. form, if given, is the plural.
-func countNoun(n int, noun string, form ...string) string {
-	switch {
-	case n == 1:
-		return "1 " + noun
-	case len(form) > 0:
-		return strconv.Itoa(n) + " " + form[0]
-	default:
-		return strconv.Itoa(n) + " " + noun + "s"
 	}
 }

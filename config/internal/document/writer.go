@@ -142,7 +142,7 @@ func (w *Writer) WriteNode(n *yamltree.Node) error {
 		if err != nil {
 			return fmt.Errorf("write document: %w", err)
 		}
-		w.WriteString(v.JSON)
+		w.WriteString(string(v))
 	}
 	return nil
 }

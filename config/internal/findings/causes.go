@@ -58,20 +58,8 @@ func (c *Causes) addEnclosingFields(path string, unset bool) {
 		from = 2 // creating a component from an empty value may fail entirely
 	}
 	for n := from; n < len(segments); n++ {
-		c.inside[joinPath(segments[:n])] = true
+		c.inside[diag.FormatPath(segments[:n])] = true
 	}
-}
-
-func joinPath(segments []diag.Segment) string {
-	path := ""
-	for _, s := range segments {
-		if s.IsIndex {
-			path = diag.Index(path, s.Index)
-		} else {
-			path = diag.Key(path, s.Key)
-		}
-	}
-	return path
 }
 
 // Covers reports whether a building diagnostic repeats or follows from a loading diagnostic.
@@ -90,7 +78,7 @@ func (c *Causes) Covers(d diag.Diagnostic) bool {
 		return false
 	}
 	for n := 1; n < len(segments); n++ {
-		if c.below[joinPath(segments[:n])] {
+		if c.below[diag.FormatPath(segments[:n])] {
 			return true
 		}
 	}

@@ -25,10 +25,7 @@ func NewTree() *Tree {
 func (t *Tree) positions(into *yamltree.Node) map[string]int {
 	at, ok := t.position[into]
 	if !ok {
-		at = make(map[string]int, len(into.Children)/2)
-		for i := 0; i < len(into.Children); i += 2 {
-			at[into.Children[i].Text] = i
-		}
+		at = into.IndexFields()
 		t.position[into] = at
 	}
 	return at
@@ -125,17 +122,12 @@ func (t *Tree) MergeFields(key, value *yamltree.Node, byKey func(field string) b
 
 // WithoutField returns a mapping without a field.
 func WithoutField(n *yamltree.Node, name string) *yamltree.Node {
-	if key, _ := n.FindField(name); key == nil {
+	at, ok := n.IndexFields()[name]
+	if !ok {
 		return n
 	}
 	c := *n
-	c.Children = slices.Clone(n.Children)
-	for i := 0; i < len(c.Children); i += 2 {
-		if c.Children[i].Text == name {
-			c.Children = slices.Delete(c.Children, i, i+2)
-			break
-		}
-	}
+	c.Children = slices.Delete(slices.Clone(n.Children), at, at+2)
 	return &c
 }
 

@@ -96,9 +96,10 @@ func (doc *SourceFile) oddCharacter(d *diag.Diagnostic) string {
 		if d.EndLine != d.Line || d.EndColumn-d.Column > maxToken {
 			return ""
 		}
-		text := skipRunes(doc.lineText(d.Line), d.Column-1)
-		text, _ = splitRunes(text, d.EndColumn-d.Column)
-		return nameOddCharacter(text, d.Column, false)
+		line := []rune(doc.lineText(d.Line))
+		from := min(max(d.Column-1, 0), len(line))
+		to := min(max(d.EndColumn-1, from), len(line))
+		return nameOddCharacter(string(line[from:to]), d.Column, false)
 	}
 	if said := nameOddCharacter(doc.lineText(d.Line), 1, true); said != "" || d.Line == 1 {
 		return said
@@ -122,21 +123,6 @@ func (doc *SourceFile) lineText(n int) string {
 	rest := doc.Data[starts[n-1]:]
 	line, _, _ := bytes.Cut(rest[:min(len(rest), 4*maxColumn)], []byte("\n"))
 	return string(line)
-}
-
-// skipRunes returns a text without its first n characters.
-func skipRunes(text string, n int) string {
-	for i := 0; i < n && text != ""; i++ {
-		_, size := utf8.DecodeRuneInString(text)
-		text = text[size:]
-	}
-	return text
-}
-
-// splitRunes splits a text after its first n characters.
-func splitRunes(text string, n int) (kept, rest string) {
-	rest = skipRunes(text, n)
-	return text[:len(text)-len(rest)], rest
 }
 
 // maxToken limits, in bytes, the texts to search for letters of other scripts: ids and names are

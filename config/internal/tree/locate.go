@@ -73,10 +73,7 @@ func (t *Tree) FindChild(from *yamltree.Node, name string) (key, value *yamltree
 	}
 	known, ok := t.index[from]
 	if !ok {
-		known = make(map[string]int, len(from.Children)/2)
-		for i := 0; i+1 < len(from.Children) && from.Kind == yamltree.Mapping; i += 2 {
-			known[from.Children[i].Text] = i
-		}
+		known = from.IndexFields()
 		if t.index == nil {
 			t.index = map[*yamltree.Node]map[string]int{}
 		}
