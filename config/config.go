@@ -38,7 +38,6 @@ import (
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/config/internal/document"
 	"github.com/agentruntime/agentruntime/config/internal/expand"
-	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/overlay"
 	"github.com/agentruntime/agentruntime/config/internal/tree"
 	"github.com/agentruntime/agentruntime/config/settings"
@@ -50,9 +49,6 @@ import (
 	"github.com/agentruntime/agentruntime/spec/workflow"
 	"github.com/agentruntime/agentruntime/tools"
 )
-
-// Version is the only file format version that this package reads.
-const Version = keys.Version
 
 // Kinds are the component kinds known to the binary.
 type Kinds struct {

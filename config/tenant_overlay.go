@@ -60,7 +60,7 @@ func ParseTenantOverlay(base *TenantBase, source Source) (*TenantOverlay, diag.L
 	if source.Stored {
 		o.Document = source.Data
 	} else if o.Document, err = o.File.overlayDocument(); err != nil {
-		return o, append(found, PlainSecretFindings(err)...)
+		return o, append(found, plainSecretFindings(err)...)
 	}
 	return o, found
 }
@@ -76,8 +76,8 @@ func EncodeTenantOverlay(source Source) (json.RawMessage, diag.List) {
 	return d.EncodeAsWritten(root), d.Found
 }
 
-// PlainSecretFindings returns the diagnostics in an error of Document.
-func PlainSecretFindings(err error) diag.List {
+// plainSecretFindings returns the diagnostics in an error of Document.
+func plainSecretFindings(err error) diag.List {
 	if e, ok := err.(*PlainSecretError); ok { //nolint:errorlint // it is not wrapped
 		return e.Findings()
 	}

@@ -3,11 +3,7 @@ package config
 import (
 	"slices"
 
-	"github.com/agentruntime/agentruntime/config/internal/decode"
-	"github.com/agentruntime/agentruntime/config/internal/expand"
 	"github.com/agentruntime/agentruntime/config/internal/keys"
-	"github.com/agentruntime/agentruntime/config/internal/overlay"
-	"github.com/agentruntime/agentruntime/config/internal/record"
 	"github.com/agentruntime/agentruntime/config/internal/tree"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
@@ -81,15 +77,14 @@ func (f *File) BeforePatches() *File {
 	if len(f.GuardedPatches()) == 0 {
 		return nil
 	}
-	before := &File{tree: tree.Tree{Origins: overlay.NewOrigins()}, Partial: f.Partial}
+	opts := f.options
+	opts.RequireVariables = false
+	l := newLoader(opts, newBudget(), f.included)
+	l.leavesOut = func(p *patch) bool { return !p.mayWiden }
+	before := l.file
+	before.Partial = f.Partial
 	for _, doc := range f.tree.Documents {
 		before.tree.Documents = append(before.tree.Documents, &tree.SourceFile{Document: yamltree.Document{Name: doc.Name, Data: doc.Data, Root: doc.Root}, Dir: doc.Dir})
-	}
-	l := &loader{
-		Decoder: decode.Decoder{Tree: &before.tree, RecordOf: record.Of, Expander: expand.Expander{
-			Lookup: f.options.lookupFunc(), Left: yamltree.MaxExpanded, Unread: expand.MaxIncludedTotal, Files: f.included,
-		}},
-		file: before, overlaid: overlay.MaxFields, leavesOut: func(p *patch) bool { return !p.mayWiden },
 	}
 	before.tree.Root = l.mergeDocuments()
 	l.decodeComponents(f.options.Kinds)

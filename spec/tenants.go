@@ -52,19 +52,19 @@ type TenantRights struct {
 
 // The default limits of overlays.
 const (
-	DefaultTenantAgents    = 100
-	DefaultTenantTools     = 50
-	DefaultTenantWorkflows = 10
-	DefaultTenantSchedules = 20
-	// DefaultMinEvery is the shortest time between two runs of a schedule.
-	DefaultMinEvery = time.Minute
+	defaultTenantAgents    = 100
+	defaultTenantTools     = 50
+	defaultTenantWorkflows = 10
+	defaultTenantSchedules = 20
+	// defaultMinEvery is the shortest time between two runs of a schedule.
+	defaultMinEvery = time.Minute
 )
 
 // AgentLimit returns how many agents an overlay may bring and patch.
-func (r *TenantRights) AgentLimit() int { return cmp.Or(r.MaxAgents, DefaultTenantAgents) }
+func (r *TenantRights) AgentLimit() int { return cmp.Or(r.MaxAgents, defaultTenantAgents) }
 
 // ToolLimit returns how many tools an overlay may bring and patch.
-func (r *TenantRights) ToolLimit() int { return cmp.Or(r.MaxTools, DefaultTenantTools) }
+func (r *TenantRights) ToolLimit() int { return cmp.Or(r.MaxTools, defaultTenantTools) }
 
 // TenantWorkflows bounds the workflows of tenants.
 type TenantWorkflows struct {
@@ -82,7 +82,7 @@ func (w *TenantWorkflows) Limit() int {
 	if w == nil {
 		return 0
 	}
-	return cmp.Or(w.Max, DefaultTenantWorkflows)
+	return cmp.Or(w.Max, defaultTenantWorkflows)
 }
 
 // MayCall reports whether steps of a tenant may call a tool of the configuration. It is
@@ -94,14 +94,14 @@ func (w *TenantWorkflows) ScheduleLimit() int {
 	if w == nil {
 		return 0
 	}
-	return cmp.Or(w.MaxSchedules, DefaultTenantSchedules)
+	return cmp.Or(w.MaxSchedules, defaultTenantSchedules)
 }
 
 // ShortestEvery returns the shortest time between two runs of a schedule. It is safe for
 // nil.
 func (w *TenantWorkflows) ShortestEvery() time.Duration {
 	if w == nil || w.MinEvery == nil {
-		return DefaultMinEvery
+		return defaultMinEvery
 	}
 	return w.MinEvery.Std()
 }

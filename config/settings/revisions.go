@@ -8,8 +8,8 @@ import (
 
 // Where agents come from.
 const (
-	RevisionsFromFile  = "file"
-	RevisionsFromStore = "store"
+	revisionsFromFile  = "file"
+	revisionsFromStore = "store"
 )
 
 // Revisions selects the source of agents, models and tools, and how long earlier revisions are
@@ -20,10 +20,10 @@ type Revisions struct {
 }
 
 // FromStore reports whether the store decides.
-func (r *Revisions) FromStore() bool { return r.Source == RevisionsFromStore }
+func (r *Revisions) FromStore() bool { return r.Source == revisionsFromStore }
 
 // Validate checks the record by itself.
 func (r *Revisions) Validate() diag.List {
-	list := check.OneOf("source", r.Source, RevisionsFromFile, RevisionsFromStore)
+	list := check.OneOf("source", r.Source, revisionsFromFile, revisionsFromStore)
 	return append(list, check.NotNegative("retention", &r.Retention)...)
 }

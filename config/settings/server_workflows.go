@@ -8,11 +8,11 @@ type ServerWorkflows struct {
 	MaxStarts int   `json:"max_starts,omitempty" min:"1" default:"1000" doc:"Maximum schedules and event triggers created by a tenant's callers over HTTP."`
 }
 
-// DefaultMaxStarts is the default of MaxStarts.
-const DefaultMaxStarts = 1000
+// defaultMaxStarts is the default of MaxStarts.
+const defaultMaxStarts = 1000
 
 // StartLimit returns how many schedules and event triggers callers of a tenant may create.
-func (w *ServerWorkflows) StartLimit() int { return cmp.Or(w.MaxStarts, DefaultMaxStarts) }
+func (w *ServerWorkflows) StartLimit() int { return cmp.Or(w.MaxStarts, defaultMaxStarts) }
 
 // On reports whether the protocol is enabled.
 func (w *ServerWorkflows) On() bool { return orDefault(w.Enabled, true) }

@@ -25,8 +25,8 @@ const minTurnLease = time.Second
 const (
 	timeoutCancels     = "cancel"
 	timeoutFails       = "fail"
-	IndeterminateError = "error"
-	IndeterminateAsk   = "ask"
+	indeterminateError = "error"
+	indeterminateAsk   = "ask"
 )
 
 // The revision in which a turn continues, and what happens if it is gone.
@@ -90,7 +90,7 @@ func (t *Turns) Validate() diag.List {
 	}
 	list = append(list, check.NotNegative("interaction_timeout", &t.InteractionTimeout)...)
 	list = append(list, check.OneOf("on_interaction_timeout", t.OnInteractionTimeout, timeoutCancels, timeoutFails)...)
-	list = append(list, check.OneOf("indeterminate", t.Indeterminate, IndeterminateError, IndeterminateAsk)...)
+	list = append(list, check.OneOf("indeterminate", t.Indeterminate, indeterminateError, indeterminateAsk)...)
 	list = append(list, check.OneOf("revision", t.Revision, revisionPinned, revisionLatest)...)
 	list = append(list, check.OneOf("on_revision_gone", t.OnRevisionGone, goneFails, goneLatest)...)
 	list = append(list, check.OneOf("handoff", t.Handoff, handoffSession, handoffPerTurn)...)

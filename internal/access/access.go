@@ -65,6 +65,3 @@ func (f *Field) Top() string {
 	top, _, _ := strings.Cut(f.Path, ".")
 	return top
 }
-
-// Compared reports whether Widened compares the field.
-func (f *Field) Compared() bool { return f.widens != nil }

@@ -2,7 +2,6 @@ package access
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/agentruntime/agentruntime/spec"
 )
@@ -153,11 +152,4 @@ func Widened(before, after *spec.Agent) []Field {
 		}
 	}
 	return found
-}
-
-// Covers reports whether the table classifies a field.
-func Covers(path string) bool {
-	return slices.ContainsFunc(fields, func(f Field) bool {
-		return f.Path == path || f.whole && strings.HasPrefix(path, f.Path+".")
-	})
 }

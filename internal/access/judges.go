@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"reflect"
@@ -27,15 +28,8 @@ func variablesWiden(before, after *spec.Agent) bool {
 }
 
 func onMaxRoundsWidens(before, after *spec.Agent) bool {
-	return after.OnMaxRounds != spec.MaxRoundsFails && roundsEnd(after) != roundsEnd(before)
-}
-
-// roundsEnd returns what happens to a turn of an agent that has used up its rounds.
-func roundsEnd(a *spec.Agent) spec.OnMaxRounds {
-	if a.OnMaxRounds == "" {
-		return spec.MaxRoundsStops
-	}
-	return a.OnMaxRounds
+	is, was := cmp.Or(after.OnMaxRounds, spec.MaxRoundsStops), cmp.Or(before.OnMaxRounds, spec.MaxRoundsStops)
+	return is != spec.MaxRoundsFails && is != was
 }
 
 func onTruncationWidens(before, after *spec.Agent) bool {

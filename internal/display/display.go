@@ -34,21 +34,21 @@ const (
 	PhaseStarted   Phase = "started"
 	PhaseProgress  Phase = "progress"
 	PhaseFailed    Phase = "failed"
-	PhaseRequested Phase = "requested"
-	PhaseResolved  Phase = "resolved"
+	phaseRequested Phase = "requested"
+	phaseResolved  Phase = "resolved"
 	PhaseCanceled  Phase = "canceled"
 )
 
 // The values of Action.
 const (
-	ActionRunning  = "Running"
-	ActionRan      = "Ran"
-	ActionFailed   = "Failed"
-	ActionCanceled = "Canceled"
+	actionRunning  = "Running"
+	actionRan      = "Ran"
+	actionFailed   = "Failed"
+	actionCanceled = "Canceled"
 )
 
-// FormatMarkdown is the Format of model output.
-const FormatMarkdown = "markdown"
+// formatMarkdown is the Format of model output.
+const formatMarkdown = "markdown"
 
 // Display describes how to show an event. It does not replace the event's data, and does not make a
 // private event public.
@@ -75,18 +75,17 @@ type Display struct {
 
 // The types of events that For knows.
 const (
-	TypeTurnStarted          = "turn.started"
+	typeTurnStarted          = "turn.started"
 	TypeTurnCompleted        = "turn.completed"
 	TypeTurnFailed           = "turn.failed"
 	TypeTurnCanceled         = "turn.canceled"
 	TypeAssistantDelta       = "assistant.delta"
 	TypeAssistantCompleted   = "assistant.completed"
-	TypeAssistantMessage     = "assistant.message"
-	TypeToolStarted          = "tool.started"
-	TypeToolCompleted        = "tool.completed"
-	TypeToolFailed           = "tool.failed"
-	TypeInteractionRequested = "interaction.requested"
-	TypeInteractionResolved  = "interaction.resolved"
+	typeToolStarted          = "tool.started"
+	typeToolCompleted        = "tool.completed"
+	typeToolFailed           = "tool.failed"
+	typeInteractionRequested = "interaction.requested"
+	typeInteractionResolved  = "interaction.resolved"
 
 	typeMessageDelta = "agent.message.delta"
 )
@@ -100,29 +99,29 @@ func For(eventType string, data json.RawMessage) *Display {
 	switch eventType {
 	case typeMessageDelta, TypeAssistantDelta:
 		if text := rawText(fields.first("text", "delta", "content")); text != "" {
-			return &Display{Kind: KindText, Phase: PhaseDelta, Text: text, Format: FormatMarkdown}
+			return &Display{Kind: KindText, Phase: PhaseDelta, Text: text, Format: formatMarkdown}
 		}
 		return nil
 	case TypeAssistantCompleted:
-		return &Display{Kind: KindText, Phase: PhaseCompleted, Text: rawText(fields.first("text")), Format: FormatMarkdown}
-	case TypeToolStarted:
+		return &Display{Kind: KindText, Phase: PhaseCompleted, Text: rawText(fields.first("text")), Format: formatMarkdown}
+	case typeToolStarted:
 		d := fields.toolDisplay(PhaseStarted)
 		d.Input = fields.first(inputNames...)
 		return d
-	case TypeToolCompleted:
+	case typeToolCompleted:
 		d := fields.toolDisplay(PhaseCompleted)
 		d.Text, d.Output, d.Error = fields.statusText(), fields.first(outputNames...), fields.first(errorNames...)
 		return d
-	case TypeToolFailed:
+	case typeToolFailed:
 		d := fields.toolDisplay(PhaseFailed)
 		d.Error = fields.first(errorNames...)
 		d.Text = text(d.Error)
 		return d
-	case TypeInteractionRequested:
-		return fields.interactionDisplay(PhaseRequested)
-	case TypeInteractionResolved:
-		return fields.interactionDisplay(PhaseResolved)
-	case TypeTurnStarted:
+	case typeInteractionRequested:
+		return fields.interactionDisplay(phaseRequested)
+	case typeInteractionResolved:
+		return fields.interactionDisplay(phaseResolved)
+	case typeTurnStarted:
 		return &Display{Kind: KindStatus, Phase: PhaseStarted, Label: labelTurn, Text: fields.statusText()}
 	case TypeTurnFailed:
 		return &Display{Kind: KindError, Phase: PhaseFailed, Label: labelTurn, Text: text(fields.first("error", "message", "status"))}
@@ -155,7 +154,7 @@ var (
 
 // actions are the actions of tools in each phase.
 var actions = map[Phase]string{
-	PhaseStarted: ActionRunning, PhaseProgress: ActionRunning, PhaseCompleted: ActionRan, PhaseFailed: ActionFailed, PhaseCanceled: ActionCanceled,
+	PhaseStarted: actionRunning, PhaseProgress: actionRunning, PhaseCompleted: actionRan, PhaseFailed: actionFailed, PhaseCanceled: actionCanceled,
 }
 
 // Normalize normalizes a display that came with an event: it trims words and fills in only an
@@ -169,7 +168,7 @@ func Normalize(eventType string, d *Display) {
 	switch eventType {
 	case typeMessageDelta, TypeAssistantDelta, TypeAssistantCompleted:
 		if d.Kind == KindText && d.Format == "" {
-			d.Format = FormatMarkdown
+			d.Format = formatMarkdown
 		}
 	}
 }
@@ -179,12 +178,12 @@ var phases = map[Kind][]Phase{
 	KindText:        {PhaseDelta, PhaseCompleted},
 	KindReasoning:   {PhaseDelta, PhaseCompleted},
 	KindTool:        {PhaseStarted, PhaseProgress, PhaseCompleted, PhaseFailed, PhaseCanceled},
-	KindInteraction: {PhaseRequested, PhaseResolved, PhaseCanceled},
+	KindInteraction: {phaseRequested, phaseResolved, PhaseCanceled},
 	KindStatus:      allPhases,
 	KindError:       allPhases,
 }
 
-var allPhases = []Phase{PhaseDelta, PhaseCompleted, PhaseStarted, PhaseProgress, PhaseFailed, PhaseRequested, PhaseResolved, PhaseCanceled}
+var allPhases = []Phase{PhaseDelta, PhaseCompleted, PhaseStarted, PhaseProgress, PhaseFailed, phaseRequested, phaseResolved, PhaseCanceled}
 
 // Known reports whether the kind and its phase are among those defined above.
 func (d *Display) Known() bool { return slices.Contains(phases[d.Kind], d.Phase) }

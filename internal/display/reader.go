@@ -13,21 +13,21 @@ import (
 
 // The types of events specific to this runtime. They come with a display.
 const (
-	// TypeReasoningDelta extends the model's visible reasoning.
-	TypeReasoningDelta = "reasoning.delta"
+	// typeReasoningDelta extends the model's visible reasoning.
+	typeReasoningDelta = "reasoning.delta"
 	// TypeAssistantReset retracts the deltas since the event from_seq: the model is called again.
 	TypeAssistantReset = "assistant.reset"
-	// TypeToolProgress is output of a running tool.
-	TypeToolProgress = "tool.progress"
+	// typeToolProgress is output of a running tool.
+	typeToolProgress = "tool.progress"
 	// TypeTurnWaiting is a turn that waits for answers, TypeTurnResumed one that continues.
 	TypeTurnWaiting = "turn.waiting"
 	TypeTurnResumed = "turn.resumed"
-	// TypeHandoff is another agent taking over the conversation.
-	TypeHandoff = "agent.handoff"
+	// typeHandoff is another agent taking over the conversation.
+	typeHandoff = "agent.handoff"
 	// TypeDelegate is another agent beginning or ending a part of the turn.
 	TypeDelegate = "agent.delegate"
-	// TypeArtifact is an artifact that the turn created.
-	TypeArtifact = "artifact.created"
+	// typeArtifact is an artifact that the turn created.
+	typeArtifact = "artifact.created"
 
 	// runtimePrefix is the prefix of all other event types, which are private.
 	runtimePrefix = "runtime."
@@ -154,7 +154,7 @@ func (r *Reader) draftsFor(record *event.Record, data event.Data) []draft {
 		return []draft{{typ: TypeAssistantDelta, data: textData{d.Delta}}}
 	case *event.ReasoningDelta:
 		r.noteDelta()
-		return []draft{{typ: TypeReasoningDelta, data: textData{d.Delta}, display: &Display{Kind: KindReasoning, Phase: PhaseDelta, Text: d.Delta, Format: FormatMarkdown}}}
+		return []draft{{typ: typeReasoningDelta, data: textData{d.Delta}, display: &Display{Kind: KindReasoning, Phase: PhaseDelta, Text: d.Delta, Format: formatMarkdown}}}
 	case *event.ToolCallReady:
 		r.calls = append(r.calls, d)
 	case *event.ToolCallCancel:
@@ -162,21 +162,21 @@ func (r *Reader) draftsFor(record *event.Record, data event.Data) []draft {
 	case *event.InferenceComplete:
 		return r.answerDrafts()
 	case *event.ToolCallStreamDelta:
-		return []draft{{typ: TypeToolProgress, data: toolData{CallID: d.ID, Name: d.Name, Text: d.Delta}, display: &Display{
-			Kind: KindTool, Phase: PhaseProgress, Action: ActionRunning, Label: d.Name, Ref: d.ID, Text: d.Delta,
+		return []draft{{typ: typeToolProgress, data: toolData{CallID: d.ID, Name: d.Name, Text: d.Delta}, display: &Display{
+			Kind: KindTool, Phase: PhaseProgress, Action: actionRunning, Label: d.Name, Ref: d.ID, Text: d.Delta,
 		}}}
 	case *event.ToolCallDone:
 		return doneDrafts(d)
 	case *event.InteractionRequest:
-		return []draft{{typ: TypeInteractionRequested, data: askedData{d.ID, d.Request}}}
+		return []draft{{typ: typeInteractionRequested, data: askedData{d.ID, d.Request}}}
 	case *event.ToolCallResumed:
-		return []draft{{typ: TypeInteractionResolved, data: answeredData{ID: d.TargetID, Action: d.Action, Resolution: d.Result}}}
+		return []draft{{typ: typeInteractionResolved, data: answeredData{ID: d.TargetID, Action: d.Action, Resolution: d.Result}}}
 	case *event.RunWaiting:
 		return []draft{{typ: TypeTurnWaiting, data: d, display: turnDisplay("waiting for input")}}
 	case *event.Handoff:
-		return []draft{{typ: TypeHandoff, data: d, display: &Display{Kind: KindStatus, Phase: PhaseProgress, Label: "handoff", Text: d.From + " → " + d.To}}}
+		return []draft{{typ: typeHandoff, data: d, display: &Display{Kind: KindStatus, Phase: PhaseProgress, Label: "handoff", Text: d.From + " → " + d.To}}}
 	case *event.Artifact:
-		return []draft{{typ: TypeArtifact, data: d, display: &Display{Kind: KindStatus, Phase: PhaseProgress, Label: "artifact", Text: d.Name, Ref: d.ID}}}
+		return []draft{{typ: typeArtifact, data: d, display: &Display{Kind: KindStatus, Phase: PhaseProgress, Label: "artifact", Text: d.Name, Ref: d.ID}}}
 	case *event.RunFinish:
 		return []draft{r.finishDraft(d)}
 	case *event.ActivitySnapshot:
@@ -202,7 +202,7 @@ func turnDisplay(text string) *Display {
 // startDrafts converts the start or resumption of a turn.
 func (r *Reader) startDrafts(record *event.Record, d *event.RunStart) []draft {
 	if r.seq == 0 {
-		return []draft{{typ: TypeTurnStarted, data: startData{Status: statusRunning, SessionID: record.SessionID, Model: r.Model, AgentID: d.AgentID, Revision: d.Revision}}}
+		return []draft{{typ: typeTurnStarted, data: startData{Status: statusRunning, SessionID: record.SessionID, Model: r.Model, AgentID: d.AgentID, Revision: d.Revision}}}
 	}
 	return append(r.takeBack(), draft{typ: TypeTurnResumed, data: startData{AgentID: d.AgentID}, display: turnDisplay("resumed")})
 }
@@ -261,7 +261,7 @@ func (r *Reader) answerDrafts() []draft {
 		list = append(list, draft{typ: TypeAssistantCompleted, data: textData{r.text.String()}})
 	}
 	for _, c := range r.calls {
-		list = append(list, draft{typ: TypeToolStarted, data: toolData{CallID: c.ID, Name: c.Name, Arguments: rawjson.Object(c.Arguments)}})
+		list = append(list, draft{typ: typeToolStarted, data: toolData{CallID: c.ID, Name: c.Name, Arguments: rawjson.Object(c.Arguments)}})
 	}
 	r.forgetPartial()
 	return list
@@ -275,10 +275,10 @@ func doneDrafts(d *event.ToolCallDone) []draft {
 		return nil
 	case event.CallSucceeded:
 		data.Status, data.Output = string(event.StatusSucceeded), textValue(d.Result.Text())
-		return []draft{{typ: TypeToolCompleted, data: data}}
+		return []draft{{typ: typeToolCompleted, data: data}}
 	default:
 		data.Status, data.Error = string(d.Outcome), d.Result.Text()
-		return []draft{{typ: TypeToolFailed, data: data}}
+		return []draft{{typ: typeToolFailed, data: data}}
 	}
 }
 

@@ -52,7 +52,7 @@ func (c *Changes) compareEntries(was, now *Section) bool {
 	var changed []Member
 	n := 0
 	for _, old := range was.Entries {
-		if n == len(now.Entries) || !bytes.Equal(c.before.KeyOf(old), c.Next.KeyOf(now.Entries[n])) {
+		if n == len(now.Entries) || !bytes.Equal(c.before.keyOf(old), c.Next.keyOf(now.Entries[n])) {
 			c.Removed[was.Name] = append(c.Removed[was.Name], c.before.IDOf(old))
 			if len(c.Removed[was.Name]) > maxChanges {
 				return false
@@ -70,7 +70,7 @@ func (c *Changes) compareEntries(was, now *Section) bool {
 	}
 	for i, m := range added {
 		taken := func(other Member, in *Layout) bool {
-			return bytes.Equal(in.KeyOf(other), c.Next.KeyOf(m))
+			return bytes.Equal(in.keyOf(other), c.Next.keyOf(m))
 		}
 		if slices.ContainsFunc(was.Entries, func(other Member) bool { return taken(other, c.before) }) ||
 			slices.ContainsFunc(added[:i], func(other Member) bool { return taken(other, c.Next) }) {

@@ -62,7 +62,7 @@ func (l *Layout) wantedOf(s *Section, ids map[string]bool) []Member {
 	}
 	var list []Member
 	for _, m := range s.Entries {
-		if keys[string(l.KeyOf(m))] {
+		if keys[string(l.keyOf(m))] {
 			list = append(list, m)
 		}
 	}

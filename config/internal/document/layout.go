@@ -170,15 +170,15 @@ func quoteKey(id string) string {
 	return w.String()
 }
 
-// KeyOf returns the key of a member, with its quotes.
-func (l *Layout) KeyOf(m Member) []byte { return l.Text[m.Key:m.KeyEnd] }
+// keyOf returns the key of a member, with its quotes.
+func (l *Layout) keyOf(m Member) []byte { return l.Text[m.Key:m.KeyEnd] }
 
 // ValueOf returns the value of a member.
 func (l *Layout) ValueOf(m Member) []byte { return l.Text[m.Value:m.End] }
 
 // IDOf returns the id of an entry.
 func (l *Layout) IDOf(m Member) string {
-	key := l.KeyOf(m)
+	key := l.keyOf(m)
 	if bytes.IndexByte(key, '\\') < 0 {
 		return string(key[1 : len(key)-1])
 	}

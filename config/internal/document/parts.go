@@ -33,7 +33,7 @@ func DifferingParts(was, now *Layout) (old, fresh []byte) {
 func differingEntries(was, now *Layout, before, after []Member) (gone, come []Member) {
 	n := 0
 	for _, old := range before {
-		if n == len(after) || !bytes.Equal(was.KeyOf(old), now.KeyOf(after[n])) {
+		if n == len(after) || !bytes.Equal(was.keyOf(old), now.keyOf(after[n])) {
 			gone = append(gone, old)
 			continue
 		}
