@@ -69,18 +69,17 @@ func (f *File) writeDocument() (text []byte, plain []string, err error) {
 	for _, name := range keys.Declared {
 		if _, section := written.declared.FindField(name); section != nil && len(section.Children) > 0 {
 			w.WriteName(name)
-			if err := w.WriteSection(name, section); err != nil {
-				return nil, nil, err
-			}
+			w.WriteSection(name, section)
 		}
 	}
 	if written != f {
 		w.Tree, w.Included = &f.tree, f.included
-		if err := w.WritePatches(); err != nil {
-			return nil, nil, err
-		}
+		w.WritePatches()
 	}
 	w.WriteByte('}')
+	if err := w.Err(); err != nil {
+		return nil, nil, err
+	}
 	return w.Bytes(), w.Plain, nil
 }
 

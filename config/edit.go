@@ -177,21 +177,9 @@ func (e *editor) read() (*DocumentEdit, bool) {
 		return nil, false
 	}
 	edit := &DocumentEdit{File: e.newFile(x, canonical), Removed: e.Removed}
-	for _, agent := range x.Agents {
-		if reached[agent.ID] {
-			edit.Agents = append(edit.Agents, agent)
-		}
-	}
-	for i := range x.Models {
-		if e.Has(keys.Models, x.Models[i].ID) {
-			edit.Models = append(edit.Models, x.Models[i])
-		}
-	}
-	for i := range x.Pools {
-		if e.Has(keys.Pools, x.Pools[i].ID) {
-			edit.Pools = append(edit.Pools, x.Pools[i])
-		}
-	}
+	edit.Agents = slices.DeleteFunc(x.Agents, func(a *spec.Agent) bool { return !reached[a.ID] })
+	edit.Models = slices.DeleteFunc(x.Models, func(m spec.Model) bool { return !e.Has(keys.Models, m.ID) })
+	edit.Pools = slices.DeleteFunc(x.Pools, func(p spec.Pool) bool { return !e.Has(keys.Pools, p.ID) })
 	return edit, true
 }
 

@@ -66,7 +66,8 @@ func (f *File) patchedEntries(document json.RawMessage, registry string) ([]Docu
 	var list []DocumentEntry
 	for id, entry := range section.Pairs {
 		w := f.newDocumentWriter(f.BaseDir())
-		if err := w.WriteEntry(registry, entry); err != nil {
+		w.WriteEntry(registry, entry)
+		if err := w.Err(); err != nil {
 			return nil, err
 		}
 		list = append(list, DocumentEntry{ID: id.Text, Value: w.Bytes()})

@@ -95,11 +95,12 @@ func (f *File) overlayDocument() ([]byte, error) {
 			continue
 		}
 		w.WriteName(name)
-		if err := w.WriteNode(section); err != nil {
-			return nil, err
-		}
+		w.WriteNode(section)
 	}
 	w.WriteByte('}')
+	if err := w.Err(); err != nil {
+		return nil, err
+	}
 	if plain := slices.Concat(w.Plain, f.tree.Noted.PlainTexts()); len(plain) > 0 {
 		slices.Sort(plain)
 		return nil, &PlainSecretError{slices.Compact(plain)}

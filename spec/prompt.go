@@ -5,9 +5,6 @@ import "strings"
 // QuotePrompt returns a prompt of literal text without references.
 func QuotePrompt(text string) Prompt { return Prompt(QuoteTemplate(text)) }
 
-// WithReference returns the prompt with a reference to a variable appended.
-func (p Prompt) WithReference(r Reference) Prompt { return Prompt(Template(p).WithReference(r)) }
-
 // HasReferences reports whether the prompt may differ from its text because it refers to variables
 // or quotes something like a reference.
 func (p Prompt) HasReferences() bool { return Template(p).HasReferences() }

@@ -22,7 +22,7 @@ func TestPropertyPromptsShowTextsAndValuesAsTheyAre(t *testing.T) {
 		var names []string
 		for range rapid.IntRange(0, 6).Draw(t, "parts") {
 			if name := rapid.SampledFrom([]string{"", "", "a", "_b1"}).Draw(t, "name"); name != "" {
-				prompt = prompt.WithReference(spec.Reference{Scope: spec.TurnScope, Name: name})
+				prompt = spec.Prompt(spec.Template(prompt).WithReference(spec.Reference{Scope: spec.TurnScope, Name: name}))
 				want.WriteString(values[name])
 				if !strings.Contains(strings.Join(names, " "), name) {
 					names = append(names, name)

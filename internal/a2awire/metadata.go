@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"regexp"
 	"time"
 )
 
@@ -128,20 +129,14 @@ func (r *reader) readTime(field string) time.Time {
 	return t
 }
 
+// currencyCode matches the form of ISO 4217 codes.
+var currencyCode = regexp.MustCompile(`^[A-Z]{3}$`)
+
 func (r *reader) readCurrency(field string) string {
 	text, _ := r.fields[field].(string)
-	if len(text) != 3 || !isUpper(text) {
+	if !currencyCode.MatchString(text) {
 		r.noteError(field, "is not an ISO 4217 code")
 		return ""
 	}
 	return text
-}
-
-func isUpper(text string) bool {
-	for _, c := range []byte(text) {
-		if c < 'A' || c > 'Z' {
-			return false
-		}
-	}
-	return true
 }

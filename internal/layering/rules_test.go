@@ -96,6 +96,7 @@ var siblings = map[string][]string{
 	"internal/process":             {"internal/clip"},
 	"internal/gitrepo":             {"internal/pattern"},
 	"internal/rawjson":             {"internal/clip"},
+	"internal/redact":              {"internal/rawjson"},
 	"internal/schema":              {"internal/clip", "internal/nearest", "internal/panics", "internal/pattern", "internal/rawjson"},
 }
 

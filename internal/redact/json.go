@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
 
 // Quoted applies f to a quoted text, because f may replace short secrets only in quotes.
@@ -32,11 +34,8 @@ func JSON(data []byte, f func(string) string) []byte {
 	if !r.changed {
 		return data
 	}
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(value) // it was decoded from JSON
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+	clean, _ := rawjson.Marshal(value) // it was decoded from JSON
+	return clean
 }
 
 // valueRedactor redacts a decoded JSON value.

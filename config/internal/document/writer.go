@@ -28,29 +28,29 @@ type Writer struct {
 	Plain []string
 	// keepsPaths is set if relative paths start at the directory of the changed entry.
 	keepsPaths bool
+	// err is the first error.
+	err error
 	// extending is the agent being written if it extends another: null keeps a field that a patch
 	// has cleared from being inherited.
 	extending *yamltree.Node
 }
 
 // WriteSection writes the value of a top-level key.
-func (w *Writer) WriteSection(name string, section *yamltree.Node) error {
+func (w *Writer) WriteSection(name string, section *yamltree.Node) {
 	if section.Kind != yamltree.Mapping {
-		return w.WriteNode(section)
+		w.WriteNode(section)
+		return
 	}
 	w.WriteByte('{')
 	for id, entry := range section.Pairs {
 		w.WriteName(id.Text)
-		if err := w.WriteEntry(name, entry); err != nil {
-			return err
-		}
+		w.WriteEntry(name, entry)
 	}
 	w.WriteByte('}')
-	return nil
 }
 
 // WritePatches writes a file's patches unchanged.
-func (w *Writer) WritePatches() error {
+func (w *Writer) WritePatches() {
 	w.keepsPaths = true
 	_, patches := w.Tree.Documents[0].Root.FindField(keys.Patches)
 	w.WriteName(keys.Patches)
@@ -60,52 +60,45 @@ func (w *Writer) WritePatches() error {
 			continue
 		}
 		w.WriteName(key.Text)
-		if err := w.WriteNode(value); err != nil {
-			return err
-		}
+		w.WriteNode(value)
 	}
 	w.WriteByte('}')
-	return nil
 }
 
 // WriteEntry writes an entry of a section.
-func (w *Writer) WriteEntry(section string, entry *yamltree.Node) error {
+func (w *Writer) WriteEntry(section string, entry *yamltree.Node) {
 	if slices.Contains(keys.Placed, section) {
-		return w.writePlaced(entry)
+		w.writePlaced(entry)
+		return
 	}
 	if _, extends := entry.FindField(keys.Extends); section == keys.Agents && extends != nil && extends.Kind == yamltree.String {
 		w.extending = entry
 		defer func() { w.extending = nil }()
 	}
-	return w.WriteNode(entry)
+	w.WriteNode(entry)
 }
 
 // writePlaced writes an entry that becomes a component. Its paths start at its own directory, which
 // the entry then names.
-func (w *Writer) writePlaced(entry *yamltree.Node) error {
+func (w *Writer) writePlaced(entry *yamltree.Node) {
 	dir := w.Tree.DirOf(entry)
 	if dir == w.Base || entry.Kind != yamltree.Mapping || len(entry.Children) == 0 {
-		return w.WriteNode(entry)
+		w.WriteNode(entry)
+		return
 	}
-	named, err := w.rebase(dir, ".")
-	if err != nil {
-		return err
-	}
+	named := w.rebase(dir, ".")
 	base := w.Base
 	w.Base = dir
 	defer func() { w.Base = base }()
 	w.WriteByte('{')
 	w.WriteName(keys.Dir)
 	w.WriteText(named)
-	if err := w.writePairs(entry); err != nil {
-		return err
-	}
+	w.writePairs(entry)
 	w.WriteByte('}')
-	return nil
 }
 
 // WriteNode writes a value.
-func (w *Writer) WriteNode(n *yamltree.Node) error {
+func (w *Writer) WriteNode(n *yamltree.Node) {
 	if known := w.Tree.Noted.Find(n); known.Plain != "" || known.PlainURL != "" {
 		w.Plain = append(w.Plain, cmp.Or(known.Plain, known.PlainURL))
 	}
@@ -113,61 +106,42 @@ func (w *Writer) WriteNode(n *yamltree.Node) error {
 	case yamltree.Mapping:
 		if content, ok := w.promptOf(n); ok {
 			w.WriteText(content)
-			return nil
+			return
 		}
-		return w.writeFields(n)
+		w.WriteByte('{')
+		w.writePairs(n)
+		w.WriteByte('}')
 	case yamltree.Sequence:
 		w.WriteByte('[')
 		for i, child := range n.Children {
 			if i > 0 {
 				w.WriteByte(',')
 			}
-			if err := w.WriteNode(child); err != nil {
-				return err
-			}
+			w.WriteNode(child)
 		}
 		w.WriteByte(']')
 	case yamltree.String:
-		text, err := w.textOf(n)
-		if err != nil {
-			return err
-		}
-		w.WriteText(text)
+		w.WriteText(w.textOf(n))
 	case yamltree.Null:
 		w.WriteString("null")
 	case yamltree.Bool:
 		w.WriteString(decode.LowerBool(n.Text))
 	default:
 		v, err := decode.ParseNumber(n.Text)
-		if err != nil {
-			return fmt.Errorf("write document: %w", err)
-		}
+		w.noteError(err)
 		w.WriteString(string(v))
 	}
-	return nil
 }
 
-func (w *Writer) writeFields(n *yamltree.Node) error {
-	w.WriteByte('{')
-	if err := w.writePairs(n); err != nil {
-		return err
-	}
-	w.WriteByte('}')
-	return nil
-}
-
-func (w *Writer) writePairs(n *yamltree.Node) error {
+func (w *Writer) writePairs(n *yamltree.Node) {
 	for key, value := range n.Pairs {
 		w.WriteName(key.Text)
-		if err := w.WriteNode(value); err != nil {
-			return err
-		}
+		w.WriteNode(value)
 	}
 	for _, name := range w.clearedFields(n) {
 		w.WriteName(name)
 		w.WriteString("null")
 	}
-	return nil
 }
 
 // clearedFields returns the fields to write as null. An allow list is not one of them: null would
@@ -199,7 +173,7 @@ func (w *Writer) promptOf(n *yamltree.Node) (content string, ok bool) {
 }
 
 // textOf returns a file's text in its document form.
-func (w *Writer) textOf(n *yamltree.Node) (string, error) {
+func (w *Writer) textOf(n *yamltree.Node) string {
 	dir := w.Tree.DirOf(n)
 	text, noted := n.Text, w.Tree.Noted.Find(n)
 	if noted.IsPath && !strings.HasPrefix(text, "${") {
@@ -220,30 +194,33 @@ func (w *Writer) textOf(n *yamltree.Node) (string, error) {
 		path := text[at+len(mark) : at+end]
 		text = text[at+end+1:]
 		if noted.IsSecret {
-			rebased, err := w.rebase(dir, path)
-			if err != nil {
-				return "", err
-			}
-			out.WriteString(mark + rebased + "}")
+			out.WriteString(mark + w.rebase(dir, path) + "}")
 			continue
 		}
 		read, ok := w.Included[expand.RelativeTo(dir, path)]
 		if !ok || read.Err != nil {
-			return "", fmt.Errorf("write document: the file %s was not read", path)
+			w.noteError(fmt.Errorf("the file %s was not read", path))
 		}
 		out.WriteString(expand.Escape(strings.TrimRight(read.Text, "\r\n")))
 	}
-	return out.String() + text, nil
+	return out.String() + text
 }
 
 // rebase converts a path relative to a directory into one relative to the base.
-func (w *Writer) rebase(dir, path string) (string, error) {
+func (w *Writer) rebase(dir, path string) string {
 	if path == "" || dir == w.Base || w.keepsPaths || filepath.IsAbs(path) {
-		return path, nil
+		return path
 	}
 	rebased, err := filepath.Rel(w.Base, filepath.Join(dir, path))
-	if err != nil {
-		return "", fmt.Errorf("write document: %w", err)
-	}
-	return filepath.ToSlash(rebased), nil
+	w.noteError(err)
+	return filepath.ToSlash(rebased)
 }
+
+func (w *Writer) noteError(err error) {
+	if w.err == nil && err != nil {
+		w.err = fmt.Errorf("write document: %w", err)
+	}
+}
+
+// Err returns the first error; the text is then useless.
+func (w *Writer) Err() error { return w.err }
