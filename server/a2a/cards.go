@@ -19,6 +19,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 	"github.com/agentruntime/agentruntime/internal/a2awire"
+	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/spec"
 	"go.uber.org/zap"
 )
@@ -40,7 +41,7 @@ func (s *Server) publicCard(id string, a *spec.Agent) *a2a.AgentCard {
 		Name: id, Description: a.DisplayDescription(), Version: versionOf(a),
 		SupportedInterfaces: s.cardInterfaces(id),
 		Capabilities: a2a.AgentCapabilities{
-			Streaming: true, PushNotifications: s.handler.push.sender != nil, ExtendedAgentCard: true,
+			Streaming: true, PushNotifications: s.handler.sender != nil, ExtendedAgentCard: true,
 			Extensions: []a2a.AgentExtension{a2awire.Declaration()},
 		},
 		DefaultInputModes: inputModes, DefaultOutputModes: modes,
@@ -155,7 +156,8 @@ type published struct {
 	err  error
 }
 
-// publishedKey is the key of an agent's card in a revision's cache.
+// publishedKey is the key of an agent's card in a revision's cache; without an agent, of the list of
+// cards.
 type publishedKey struct {
 	server   *Server
 	agent    string
@@ -170,8 +172,13 @@ func (s *Server) publishedCard(agent string) (*published, bool) {
 	if agent == "" || !ok || !a.UsesTools() {
 		return nil, false
 	}
-	p, ok := rev.Derive(publishedKey{s, agent, s.grpcURL(), s.acceptedCredentials()}, func() any { return s.publishCard(agent, a) }).(*published)
-	return p, ok
+	return s.publishOnce(rev, agent, func() *published { return s.publishCard(agent, a) }), true
+}
+
+// publishOnce returns what publish has returned for the revision.
+func (s *Server) publishOnce(rev *registry.Revision, agent string, publish func() *published) *published {
+	p, _ := rev.Derive(publishedKey{s, agent, s.grpcURL(), s.acceptedCredentials()}, func() any { return publish() }).(*published)
+	return p
 }
 
 func (s *Server) publishCard(agent string, a *spec.Agent) *published {
@@ -180,11 +187,11 @@ func (s *Server) publishCard(agent string, a *spec.Agent) *published {
 	if err != nil {
 		return &published{err: fmt.Errorf("make the card of agent %s: %w", agent, err)}
 	}
-	return s.newPublished(data)
+	return newPublished(data)
 }
 
 // newPublished returns data published now.
-func (s *Server) newPublished(data []byte) *published {
+func newPublished(data []byte) *published {
 	return &published{json: data, etag: etagOf(data), made: time.Now().UTC().Truncate(time.Second)}
 }
 
@@ -281,18 +288,9 @@ func (s *Server) serveCard(w http.ResponseWriter, r *http.Request, agent string)
 // listPath is the path of the list of all agents' cards.
 const listPath = "/.well-known/agents.json"
 
-// listKey is the key of the list of cards in a revision's cache.
-type listKey struct {
-	server   *Server
-	grpc     string
-	accepted Credentials
-}
-
 // serveList responds with the cards of all agents, each as served separately.
 func (s *Server) serveList(w http.ResponseWriter, r *http.Request) {
-	rev := s.settings.Service.Revision()
-	p, _ := rev.Derive(listKey{s, s.grpcURL(), s.acceptedCredentials()}, func() any { return s.publishList() }).(*published)
-	s.writePublished(w, r, p)
+	s.writePublished(w, r, s.publishOnce(s.settings.Service.Revision(), "", s.publishList))
 }
 
 // publishList returns the list of cards. It leaves out cards that cannot be created.
@@ -312,7 +310,7 @@ func (s *Server) publishList() *published {
 	if err != nil {
 		return &published{err: fmt.Errorf("make the list of cards: %w", err)}
 	}
-	return s.newPublished(data)
+	return newPublished(data)
 }
 
 func etagOf(data []byte) string {

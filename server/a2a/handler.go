@@ -15,7 +15,8 @@ import (
 type handler struct {
 	server  *Server
 	service *service.Service
-	push    *pushConfigs
+	// sender is nil if notifications are disabled.
+	sender *PushSender
 }
 
 var _ a2asrv.RequestHandler = (*handler)(nil)

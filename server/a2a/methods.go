@@ -82,64 +82,52 @@ func (h *handler) SendMessage(ctx context.Context, req *a2a.SendMessageRequest) 
 // SendStreamingMessage is SendMessage with a stream of events. The stream ends when the task has
 // ended or asks its caller for something.
 func (h *handler) SendStreamingMessage(ctx context.Context, req *a2a.SendMessageRequest) iter.Seq2[a2a.Event, error] {
-	return h.streamEvents(ctx, "SendStreamingMessage", req.Tenant, func(c *call) iter.Seq2[a2a.Event, error] {
-		return func(yield func(a2a.Event, error) bool) {
-			turn, err := c.sendMessage(ctx, req)
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if c.wantsMessage(ctx, req) {
-				c.streamReply(ctx, turn, configOf(req).HistoryLength)(yield)
-				return
-			}
-			c.followTask(ctx, turn, configOf(req).HistoryLength, true)(yield)
+	return h.streamEvents(ctx, "SendStreamingMessage", req.Tenant, func(c *call, show showFunc) error {
+		turn, err := c.sendMessage(ctx, req)
+		if err != nil {
+			return err
 		}
+		if c.wantsMessage(ctx, req) {
+			return c.streamReply(ctx, turn, configOf(req).HistoryLength, show)
+		}
+		return c.followTask(ctx, turn, configOf(req).HistoryLength, true, show)
 	})
 }
 
 // SubscribeToTask sends a live task's current state, and then its events, up to its end.
 func (h *handler) SubscribeToTask(ctx context.Context, req *a2a.SubscribeToTaskRequest) iter.Seq2[a2a.Event, error] {
-	return h.streamEvents(ctx, "SubscribeToTask", req.Tenant, func(c *call) iter.Seq2[a2a.Event, error] {
-		return func(yield func(a2a.Event, error) bool) {
-			turn, err := c.getTurn(ctx, req.ID)
-			if err == nil && !turn.Status.Live() {
-				err = newUnsupported("the task has ended: get it instead")
-			}
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			c.followTask(ctx, turn, nil, false)(yield)
+	return h.streamEvents(ctx, "SubscribeToTask", req.Tenant, func(c *call, show showFunc) error {
+		turn, err := c.getTurn(ctx, req.ID)
+		if err == nil && !turn.Status.Live() {
+			err = newUnsupported("the task has ended: get it instead")
 		}
+		if err != nil {
+			return err
+		}
+		return c.followTask(ctx, turn, nil, false, show)
 	})
 }
 
+// showFunc sends an event and returns false if no more may follow.
+type showFunc func(a2a.Event) bool
+
 // streamEvents admits a request and yields its events, and its errors as callers see them.
-func (h *handler) streamEvents(ctx context.Context, method, tenant string, events func(*call) iter.Seq2[a2a.Event, error]) iter.Seq2[a2a.Event, error] {
+func (h *handler) streamEvents(ctx context.Context, method, tenant string, stream func(*call, showFunc) error) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
-		if err := h.eachEvent(ctx, method, tenant, events, yield); err != nil {
+		if err := h.admitStream(ctx, method, tenant, stream, func(ev a2a.Event) bool { return yield(ev, nil) }); err != nil {
 			yield(nil, err)
 		}
 	}
 }
 
-// eachEvent hands on the events until there is an error, which it returns.
-func (h *handler) eachEvent(ctx context.Context, method, tenant string, events func(*call) iter.Seq2[a2a.Event, error], yield func(a2a.Event, error) bool) (err error) {
+// admitStream admits a request and shows its events.
+func (h *handler) admitStream(ctx context.Context, method, tenant string, stream func(*call, showFunc) error, show showFunc) (err error) {
 	defer h.server.guardMethod(ctx, method, &err)
 	c, err := h.admitRequest(ctx, tenant)
 	if err != nil {
 		return err
 	}
-	for ev, err := range events(c) {
-		if err != nil {
-			return err
-		}
-		if !yield(ev, nil) {
-			return nil
-		}
-	}
-	return nil
+	return stream(c, show)
 }
 
 // GetTaskPushConfig returns a push configuration of a task.
@@ -149,7 +137,7 @@ func (h *handler) GetTaskPushConfig(ctx context.Context, req *a2a.GetTaskPushCon
 	if err != nil {
 		return nil, err
 	}
-	return h.push.getConfig(ctx, c.caller, turn.ID, req.ID)
+	return c.getPush(ctx, turn.ID, req.ID)
 }
 
 // ListTaskPushConfigs returns the push configurations of a task.
@@ -163,11 +151,7 @@ func (h *handler) ListTaskPushConfigs(ctx context.Context, req *a2a.ListTaskPush
 	if err != nil {
 		return nil, err
 	}
-	list, err := h.push.listConfigs(ctx, c.caller, turn.ID, size, token)
-	if err == nil && list.Configs == nil {
-		list.Configs = []*a2a.PushConfig{} // never null
-	}
-	return list, err
+	return c.listPush(ctx, turn.ID, size, token)
 }
 
 // CreateTaskPushConfig subscribes a receiver to a task's updates.
@@ -181,7 +165,7 @@ func (h *handler) CreateTaskPushConfig(ctx context.Context, req *a2a.PushConfig)
 	if err != nil {
 		return nil, err
 	}
-	return h.push.createConfig(ctx, c.caller, info, req, false)
+	return c.createPush(ctx, info, req, false)
 }
 
 // DeleteTaskPushConfig deletes a push configuration of a task.
@@ -191,7 +175,7 @@ func (h *handler) DeleteTaskPushConfig(ctx context.Context, req *a2a.DeleteTaskP
 	if err != nil {
 		return err
 	}
-	return h.push.deleteConfig(ctx, c.caller, turn.ID, req.ID)
+	return c.deletePush(ctx, turn.ID, req.ID)
 }
 
 // GetExtendedAgentCard returns the card for the principal.
@@ -221,7 +205,7 @@ func (h *handler) admitPushRequest(ctx context.Context, tenant string, id a2a.Ta
 	if err != nil {
 		return nil, nil, err
 	}
-	if h.push.sender == nil {
+	if h.sender == nil {
 		return nil, nil, errNoPush
 	}
 	turn, err := c.getTurn(ctx, id)

@@ -34,7 +34,7 @@ type pushTest struct {
 	*testing.T
 	store   store.Store
 	service *service.Service
-	configs *pushConfigs
+	handler *handler
 	turn    *store.Claimed
 }
 
@@ -52,7 +52,7 @@ func newPushTest(t *testing.T, settings PushSettings) *pushTest {
 	})
 	t.Cleanup(func() { p.service.Close(); sender.Close() })
 	p.must(p.service.Start(t.Context()))
-	p.configs = newPushConfigs(p.service, false)
+	p.handler = &handler{service: p.service, sender: sender}
 	now, owner := time.Now(), store.Owner{Tenant: pushCaller.Tenant, Subject: pushCaller.Subject}
 	_, err = p.store.CreateSession(t.Context(), &store.NewSession{Session: store.Session{
 		ID: "s", Owner: owner, AgentID: "helper", State: store.SessionActive, CreatedAt: now,
@@ -90,13 +90,13 @@ func (p *pushTest) happen(events ...event.Data) {
 	p.must(p.store.Commit(p.Context(), commit))
 }
 
-// over is the context of a request that came over a version of the protocol.
-func over(ctx context.Context, v version) context.Context {
-	return withEnvelope(ctx, &envelope{agent: "helper", spoken: v, asked: v})
+// over is a request that came over a version of the protocol.
+func (h *handler) over(v version, caller service.Caller) *call {
+	return &call{handler: h, agent: "helper", caller: caller, spoken: v}
 }
 
 func (p *pushTest) create(v version, config *a2a.PushConfig) (*a2a.PushConfig, error) {
-	return p.configs.createConfig(over(p.Context(), v), pushCaller, a2a.TaskInfo{TaskID: "t"}, config, false)
+	return p.handler.over(v, pushCaller).createPush(p.Context(), a2a.TaskInfo{TaskID: "t"}, config, false)
 }
 
 // until waits for a webhook to be as it should.

@@ -203,11 +203,11 @@ func TestAPrivateAddressIsNotDialled(t *testing.T) {
 	settings.AllowPrivate = nil
 	p := newPushTest(t, settings)
 	for id, to := range map[string]string{"literal": r.URL, "name": "https://localhost:" + netip.MustParseAddrPort(r.Listener.Addr().String()).String()[len("127.0.0.1:"):]} {
-		data, err := p.configs.sender.sealTarget("t", id, &pushTarget{URL: to, Version: v10, Agent: "helper"})
+		data, err := p.handler.sender.sealTarget("t", id, &pushTarget{URL: to, Version: v10, Agent: "helper"})
 		p.must(err)
 		_, err = p.service.SaveWebhook(t.Context(), pushCaller, service.SaveWebhook{TurnID: "t", ID: id, Surface: PushSurface, Data: data})
 		p.must(err)
-		if err := p.configs.checkConfig(&a2a.PushConfig{URL: to}, v10); err == nil {
+		if err := p.handler.over(v10, pushCaller).checkPush(&a2a.PushConfig{URL: to}); err == nil {
 			t.Errorf("%s may be saved", to)
 		}
 	}
@@ -218,7 +218,7 @@ func TestAPrivateAddressIsNotDialled(t *testing.T) {
 	// What checkURL cannot know, the dialer does.
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.URL, nil)
 	p.must(err)
-	resp, err := p.configs.sender.client.Do(req)
+	resp, err := p.handler.sender.client.Do(req)
 	if err == nil {
 		_ = resp.Body.Close()
 	}

@@ -48,8 +48,8 @@ func (s *PushSender) openTarget(h *service.Webhook) (*pushTarget, error) {
 	return t, nil
 }
 
-func targetOf(config *a2a.PushConfig, e *envelope) *pushTarget {
-	t := &pushTarget{URL: config.URL, Token: config.Token, Version: e.spoken, Agent: e.agent}
+func (c *call) targetOf(config *a2a.PushConfig) *pushTarget {
+	t := &pushTarget{URL: config.URL, Token: config.Token, Version: c.spoken, Agent: c.agent}
 	if config.Auth != nil {
 		t.Scheme, t.Credentials = config.Auth.Scheme, config.Auth.Credentials
 	}

@@ -23,7 +23,7 @@ func TestAConfigurationIsCheckedWhenItIsMade(t *testing.T) {
 		"https://hooks.example.com/a?b=c", "https://hooks.internal", "http://hooks.internal:8080/x", "https://10.1.2.3", "http://10.1.2.3:81",
 		"https://192.168.1.5:8443", "https://8.8.8.8", "https://[2001:4860:4860::8888]/x",
 	} {
-		if err := p.configs.checkConfig(&a2a.PushConfig{URL: good}, v10); err != nil {
+		if err := p.handler.over(v10, pushCaller).checkPush(&a2a.PushConfig{URL: good}); err != nil {
 			t.Errorf("%s: %v", good, err)
 		}
 	}
@@ -34,7 +34,7 @@ func TestAConfigurationIsCheckedWhenItIsMade(t *testing.T) {
 		"https://100.64.0.1", "https://[64:ff9b::a00:1]", "https://0.0.0.0", "https://192.168.1.5", "https://192.168.1.5:444", "http://192.168.1.5:8080",
 		"https://hooks.example.com:99999", "https://hooks.example.com/" + strings.Repeat("x", maxPushURL), "javascript:alert(1)", "https://h\x00.example",
 	} {
-		err := p.configs.checkConfig(&a2a.PushConfig{URL: bad}, v10)
+		err := p.handler.over(v10, pushCaller).checkPush(&a2a.PushConfig{URL: bad})
 		if !errors.Is(err, a2a.ErrInvalidParams) {
 			t.Errorf("%q: the error is %v", bad, err)
 		}
@@ -48,7 +48,7 @@ func TestAConfigurationIsCheckedWhenItIsMade(t *testing.T) {
 		"a long id":                     {ID: strings.Repeat("x", 256)},
 	} {
 		bad.URL = "https://hooks.example.com"
-		if err := p.configs.checkConfig(bad, v10); !errors.Is(err, a2a.ErrInvalidParams) {
+		if err := p.handler.over(v10, pushCaller).checkPush(bad); !errors.Is(err, a2a.ErrInvalidParams) {
 			t.Errorf("%s: the error is %v", name, err)
 		}
 	}
@@ -58,7 +58,7 @@ func TestTheSchemeHasTheNameOfTheVersion(t *testing.T) {
 	t.Parallel()
 	p := newPushTest(t, PushSettings{})
 	for v, name := range map[version]string{v10: "authentication.scheme ", v03: "authentication.schemes "} {
-		err := p.configs.checkConfig(&a2a.PushConfig{URL: "https://hooks.example.com", Auth: &a2a.PushAuthInfo{Scheme: "a b"}}, v)
+		err := p.handler.over(v, pushCaller).checkPush(&a2a.PushConfig{URL: "https://hooks.example.com", Auth: &a2a.PushAuthInfo{Scheme: "a b"}})
 		if err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: the error is %v", v, err)
 		}
@@ -89,8 +89,8 @@ func TestThePageOfConfigurationsStandsInTheQuery(t *testing.T) {
 func TestAConfigurationIsReadListedAndDeleted(t *testing.T) {
 	t.Parallel()
 	p := newPushTest(t, PushSettings{Key: bytes.Repeat([]byte{7}, 32)})
-	ctx := over(t.Context(), v10)
-	list, err := p.configs.listConfigs(ctx, pushCaller, "t", 0, "")
+	ctx := t.Context()
+	list, err := p.handler.over(v10, pushCaller).listPush(ctx, "t", 0, "")
 	if err != nil || list.Configs == nil || len(list.Configs) != 0 {
 		t.Fatalf("the empty list is %v, %v", list, err)
 	}
@@ -99,7 +99,7 @@ func TestAConfigurationIsReadListedAndDeleted(t *testing.T) {
 			TaskID: "t", ID: fmt.Sprint("h", i), URL: "https://hooks.example.com/?sig=s3cret", Token: "tok", Auth: &a2a.PushAuthInfo{Scheme: "Basic", Credentials: "s3cret"},
 		})
 		p.must(err)
-		got, err := p.configs.getConfig(ctx, pushCaller, "t", made.ID)
+		got, err := p.handler.over(v10, pushCaller).getPush(ctx, "t", made.ID)
 		p.must(err)
 		for _, c := range []*a2a.PushConfig{made, got} {
 			if c.TaskID != "t" || c.ID != fmt.Sprint("h", i) || c.Auth.Scheme != "Basic" {
@@ -110,29 +110,29 @@ func TestAConfigurationIsReadListedAndDeleted(t *testing.T) {
 			}
 		}
 	}
-	first, err := p.configs.listConfigs(ctx, pushCaller, "t", 2, "")
+	first, err := p.handler.over(v10, pushCaller).listPush(ctx, "t", 2, "")
 	p.must(err)
-	second, err := p.configs.listConfigs(ctx, pushCaller, "t", 2, first.NextPageToken)
+	second, err := p.handler.over(v10, pushCaller).listPush(ctx, "t", 2, first.NextPageToken)
 	p.must(err)
 	if len(first.Configs) != 2 || len(second.Configs) != 1 || second.NextPageToken != "" {
 		t.Errorf("the pages have %d and %d", len(first.Configs), len(second.Configs))
 	}
 	eve := service.Caller{Tenant: "acme", Subject: "eve"}
 	for name, err := range map[string]error{
-		"an unknown one":     func() error { _, err := p.configs.getConfig(ctx, pushCaller, "t", "none"); return err }(),
-		"that of another":    func() error { _, err := p.configs.getConfig(ctx, eve, "t", "h0"); return err }(),
-		"one without an id":  func() error { _, err := p.configs.getConfig(ctx, pushCaller, "t", ""); return err }(),
-		"that of no surface": func() error { _, err := p.configs.getConfig(ctx, pushCaller, "none", "h0"); return err }(),
+		"an unknown one":     func() error { _, err := p.handler.over(v10, pushCaller).getPush(ctx, "t", "none"); return err }(),
+		"that of another":    func() error { _, err := p.handler.over(v10, eve).getPush(ctx, "t", "h0"); return err }(),
+		"one without an id":  func() error { _, err := p.handler.over(v10, pushCaller).getPush(ctx, "t", ""); return err }(),
+		"that of no surface": func() error { _, err := p.handler.over(v10, pushCaller).getPush(ctx, "none", "h0"); return err }(),
 	} {
 		if !errors.Is(err, a2a.ErrTaskNotFound) {
 			t.Errorf("the error of %s is %v", name, err)
 		}
 	}
-	p.must(p.configs.deleteConfig(ctx, eve, "t", "h0")) // changes nothing
+	p.must(p.handler.over(v10, eve).deletePush(ctx, "t", "h0")) // changes nothing
 	for range 2 {
-		p.must(p.configs.deleteConfig(ctx, pushCaller, "t", "h1"))
+		p.must(p.handler.over(v10, pushCaller).deletePush(ctx, "t", "h1"))
 	}
-	list, err = p.configs.listConfigs(ctx, pushCaller, "t", 0, "")
+	list, err = p.handler.over(v10, pushCaller).listPush(ctx, "t", 0, "")
 	p.must(err)
 	if len(list.Configs) != 2 || list.Configs[0].ID != "h2" || list.Configs[1].ID != "h0" {
 		t.Errorf("%d are left", len(list.Configs))
@@ -149,15 +149,10 @@ func TestWithoutASenderThereIsNoPush(t *testing.T) {
 	t.Parallel()
 	s := service.New(service.Settings{Store: memory.New(store.Settings{})})
 	t.Cleanup(s.Close)
-	p := newPushConfigs(s, false)
-	ctx := over(t.Context(), v10)
-	_, created := p.createConfig(ctx, pushCaller, a2a.TaskInfo{TaskID: "t"}, &a2a.PushConfig{URL: "https://hooks.example.com"}, false)
-	_, got := p.getConfig(ctx, pushCaller, "t", "h")
-	_, listed := p.listConfigs(ctx, pushCaller, "t", 0, "")
-	for _, err := range []error{created, got, listed, p.deleteConfig(ctx, pushCaller, "t", "h")} {
-		if !errors.Is(err, a2a.ErrPushNotificationNotSupported) {
-			t.Errorf("the error is %v", err)
-		}
+	c := (&handler{service: s}).over(v10, pushCaller)
+	_, err := c.createPush(t.Context(), a2a.TaskInfo{TaskID: "t"}, &a2a.PushConfig{URL: "https://hooks.example.com"}, false)
+	if !errors.Is(err, a2a.ErrPushNotificationNotSupported) {
+		t.Errorf("the error is %v", err)
 	}
 }
 

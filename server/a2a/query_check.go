@@ -13,16 +13,16 @@ import (
 // queryCheck checks the type of a query parameter.
 type queryCheck struct {
 	name, want string
-	parse      func(value string) error
+	fits       func(value string) bool
 }
 
 // queryChecks are the parameters that the SDK parses. It does not mention the invalid ones.
 var queryChecks = []queryCheck{
-	{"historyLength", "a whole number", parseNumber},
-	{"pageSize", "a whole number", parseNumber},
-	{"includeArtifacts", "true or false", parseBool},
-	{"statusTimestampAfter", "a time like " + time.RFC3339, parseTime},
-	{"lastUpdatedAfter", "a time like " + time.RFC3339, parseTime},
+	{"historyLength", "a whole number", parses(strconv.Atoi)},
+	{"pageSize", "a whole number", parses(strconv.Atoi)},
+	{"includeArtifacts", "true or false", parses(strconv.ParseBool)},
+	{"statusTimestampAfter", "a time like " + time.RFC3339, parses(parseTime)},
+	{"lastUpdatedAfter", "a time like " + time.RFC3339, parses(parseTime)},
 }
 
 // checkQuery returns the reason that a query cannot be decoded.
@@ -31,7 +31,7 @@ func checkQuery(method string, q url.Values) *problem {
 		return nil
 	}
 	for _, c := range queryChecks {
-		if value := q.Get(c.name); value != "" && c.parse(value) != nil {
+		if value := q.Get(c.name); value != "" && !c.fits(value) {
 			message := c.name + " must be " + c.want + ", not " + strconv.Quote(clip.Text(value))
 			return &problem{status: http.StatusBadRequest, kind: a2a.ErrInvalidParams, message: message}
 		}
@@ -39,17 +39,12 @@ func checkQuery(method string, q url.Values) *problem {
 	return nil
 }
 
-func parseNumber(value string) error {
-	_, err := strconv.Atoi(value)
-	return err
-}
+func parseTime(value string) (time.Time, error) { return time.Parse(time.RFC3339, value) }
 
-func parseBool(value string) error {
-	_, err := strconv.ParseBool(value)
-	return err
-}
-
-func parseTime(value string) error {
-	_, err := time.Parse(time.RFC3339, value)
-	return err
+// parses returns a function that reports whether a value can be parsed.
+func parses[T any](parse func(string) (T, error)) func(value string) bool {
+	return func(value string) bool {
+		_, err := parse(value)
+		return err == nil
+	}
 }

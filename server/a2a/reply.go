@@ -3,7 +3,6 @@ package a2a
 import (
 	"cmp"
 	"context"
-	"iter"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -55,27 +54,20 @@ func (c *call) replyMessage(ctx context.Context, turn *service.Turn) (*a2a.Messa
 }
 
 // streamReply sends the answer as a message, or else the task and its updates.
-func (c *call) streamReply(ctx context.Context, turn *service.Turn, history *int) iter.Seq2[a2a.Event, error] {
-	return func(yield func(a2a.Event, error) bool) {
-		wait, cancel := context.WithTimeout(ctx, maxReplyWait)
-		settled, err := c.waitSettled(wait, turn)
-		cancel()
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		if ctx.Err() != nil {
-			return // the client or the server ended it
-		}
-		m, err := c.replyMessage(ctx, settled)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		if m != nil && wireSize(m) <= maxChunk {
-			yield(m, nil)
-			return
-		}
-		c.followTask(ctx, settled, history, true)(yield)
+func (c *call) streamReply(ctx context.Context, turn *service.Turn, history *int, show showFunc) error {
+	wait, cancel := context.WithTimeout(ctx, maxReplyWait)
+	settled, err := c.waitSettled(wait, turn)
+	cancel()
+	if err != nil || ctx.Err() != nil { // the client or the server ended it
+		return err
 	}
+	m, err := c.replyMessage(ctx, settled)
+	if err != nil {
+		return err
+	}
+	if m != nil && wireSize(m) <= maxChunk {
+		show(m)
+		return nil
+	}
+	return c.followTask(ctx, settled, history, true, show)
 }

@@ -46,7 +46,7 @@ func (c *call) sendMessage(ctx context.Context, req *a2a.SendMessageRequest) (*s
 		if push.TaskID != "" && push.TaskID != message.TaskID {
 			return nil, newInvalidParams("the push configuration names task %q, and the message does not", clip.Text(string(push.TaskID)))
 		}
-		if err := c.push.checkConfig(push, c.spoken); err != nil {
+		if err := c.checkPush(push); err != nil {
 			return nil, err
 		}
 	}
@@ -69,7 +69,7 @@ func (c *call) sendMessage(ctx context.Context, req *a2a.SendMessageRequest) (*s
 func (c *call) registerPush(ctx context.Context, turn *service.Turn, config *a2a.PushConfig, fromStart bool) error {
 	info, err := c.infoOf(ctx, turn)
 	if err == nil {
-		_, err = c.push.createConfig(ctx, c.caller, info, config, fromStart)
+		_, err = c.createPush(ctx, info, config, fromStart)
 	}
 	return err
 }

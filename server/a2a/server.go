@@ -140,11 +140,10 @@ func New(s Settings) (*Server, error) {
 	if s.Logger == nil {
 		s.Logger = zap.NewNop()
 	}
-	s.NoPush = s.NoPush || pushSenderOf(s.Service) == nil
 	v := &Server{settings: s, base: base}
-	v.handler = &handler{server: v, service: s.Service, push: newPushConfigs(s.Service, s.NoPush)}
-	v.handler.push.attachHandler(v.handler)
-	if sender := v.handler.push.sender; sender != nil {
+	v.handler = &handler{server: v, service: s.Service}
+	if sender, ok := s.Service.WebhookSender(PushSurface).(*PushSender); ok && !s.NoPush {
+		v.handler.sender = sender
 		sender.tasks.Store(v.handler)
 	}
 	options := []a2asrv.TransportOption{

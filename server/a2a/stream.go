@@ -3,7 +3,6 @@ package a2a
 import (
 	"context"
 	"errors"
-	"iter"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -33,10 +32,9 @@ type follower struct {
 	// quiet sends nothing, and only waits.
 	quiet bool
 
-	// flush rings when text is to be sent. show sends an event and returns false if no more may
-	// follow.
+	// flush rings when text is to be sent.
 	flush alarm
-	show  func(a2a.Event) bool
+	show  showFunc
 
 	// agent is the agent whose output format the answer has.
 	agent string
@@ -46,13 +44,6 @@ type follower struct {
 	// due are the announced artifacts not yet sent.
 	due  []string
 	done bool
-}
-
-func (c *call) newFollower(ctx context.Context, turn *service.Turn) (*follower, error) {
-	info, err := c.infoOf(ctx, turn)
-	f := &follower{call: c, turn: turn, info: info}
-	f.chooseForm(ctx, turn.AgentID)
-	return f, err
 }
 
 // chooseForm makes the answer data if the agent has an output format.
@@ -75,11 +66,7 @@ func (c *call) waitSettled(ctx context.Context, turn *service.Turn) (*service.Tu
 	wait, cancel := context.WithTimeout(ctx, c.server.settings.MaxWait)
 	defer cancel()
 	f := &follower{call: c, turn: turn, quiet: true}
-	err := f.openLog(wait)
-	if err == nil {
-		err = f.followLog(wait, func(a2a.Event) bool { return true })
-	}
-	if err := ignoreDisconnect(wait, err); err != nil {
+	if err := f.followLog(wait); err != nil {
 		return nil, err
 	}
 	return c.service.GetTurn(context.WithoutCancel(ctx), c.caller, turn.ID)
@@ -87,33 +74,24 @@ func (c *call) waitSettled(ctx context.Context, turn *service.Turn) (*service.Tu
 
 // followTask shows the task's current state and then its updates. It continues after a question
 // unless told to end there.
-func (c *call) followTask(ctx context.Context, turn *service.Turn, history *int, interrupt bool) iter.Seq2[a2a.Event, error] {
-	return func(yield func(a2a.Event, error) bool) {
-		f, err := c.newFollower(ctx, turn)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		f.interrupt = interrupt
-		task, err := f.takeSnapshot(ctx, history)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		if task == nil {
-			f.replayTask(ctx, history, yield)
-			return
-		}
-		if !yield(task, nil) || task.Status.State.Terminal() || interrupt && task.Status.State == a2a.TaskStateInputRequired {
-			return
-		}
-		if err = f.openLog(ctx); err == nil {
-			err = f.followLog(ctx, func(ev a2a.Event) bool { return yield(ev, nil) })
-		}
-		if err = ignoreDisconnect(ctx, err); err != nil {
-			yield(nil, err)
-		}
+func (c *call) followTask(ctx context.Context, turn *service.Turn, history *int, interrupt bool, show showFunc) error {
+	info, err := c.infoOf(ctx, turn)
+	if err != nil {
+		return err
 	}
+	f := &follower{call: c, turn: turn, info: info, interrupt: interrupt, show: show}
+	f.chooseForm(ctx, turn.AgentID)
+	task, err := f.takeSnapshot(ctx, history)
+	if err != nil {
+		return err
+	}
+	if task == nil {
+		return f.replayTask(ctx, history)
+	}
+	if !show(task) || task.Status.State.Terminal() || interrupt && task.Status.State == a2a.TaskStateInputRequired {
+		return nil
+	}
+	return f.followLog(ctx)
 }
 
 // takeSnapshot returns the current task and moves the follower to that point of the log. It returns
@@ -160,22 +138,16 @@ func (f *follower) takeSnapshot(ctx context.Context, history *int) (*a2a.Task, e
 	return task, nil
 }
 
-// openLog prepares to run. It drops other data about the turn: it may be large, and there may be
-// many idle followers.
-func (f *follower) openLog(ctx context.Context) error {
+// followLog shows the events after the turn's position, until the turn has ended, show returns
+// false, or ctx ends. It drops other data about the turn: it may be large, and there may be many
+// idle followers.
+func (f *follower) followLog(ctx context.Context) error {
 	turn, err := f.service.GetTurn(ctx, f.caller, f.turn.ID)
 	if err != nil {
-		return err
+		return ignoreDisconnect(ctx, err)
 	}
 	f.log = f.service.Follower(f.caller, turn, f.turn.Seq, 0)
 	f.turn, f.contexts = nil, nil
-	return nil
-}
-
-// followLog shows the events after the turn's position, until the turn has ended, show returns
-// false, or ctx ends.
-func (f *follower) followLog(ctx context.Context, show func(a2a.Event) bool) error {
-	f.show = show
 	f.setFlushAlarm()
 	f.log.Idle = f.flush.remaining
 	for records, err := range f.log.Batches(ctx) {
@@ -345,12 +317,7 @@ func (f *follower) eventsForTurnEnd(ctx context.Context, r *event.Record) ([]a2a
 	if err != nil || !ok || f.quiet {
 		return nil, err
 	}
-	answer := ""
-	if finish.Result != nil {
-		answer = finish.Result.Response
-	}
-	report := &a2awire.Report{Usage: finish.Usage, Cost: finish.Cost, Steps: finish.Steps}
-	return f.endEvents(ctx, answer, &finish.Termination, report, r.Time)
+	return f.endEvents(ctx, finish, r.Time)
 }
 
 // eventsForEndedTurn returns the events that end the task if the log has no terminal event,
@@ -361,17 +328,21 @@ func (f *follower) eventsForEndedTurn(ctx context.Context) ([]a2a.Event, error) 
 	if err != nil || turn.Outcome == nil || f.quiet {
 		return nil, err
 	}
-	o := turn.Outcome
-	return f.endEvents(ctx, o.Response, &o.Termination, &a2awire.Report{Usage: o.Usage, Cost: o.Cost, Steps: o.Steps}, turn.FinishedAt)
+	return f.endEvents(ctx, turn.Outcome.RunFinish(), turn.FinishedAt)
 }
 
-func (f *follower) endEvents(ctx context.Context, answer string, why *event.Termination, report *a2awire.Report, at time.Time) ([]a2a.Event, error) {
+func (f *follower) endEvents(ctx context.Context, finish *event.RunFinish, at time.Time) ([]a2a.Event, error) {
 	events, err := f.artifactEvents(ctx)
 	if err != nil {
 		return nil, err
 	}
+	answer, why := "", &finish.Termination
+	if finish.Result != nil {
+		answer = finish.Result.Response
+	}
 	events = append(events, f.answer.finishAnswer(f.info, answer)...)
 	f.state = endState(why)
+	report := &a2awire.Report{Usage: finish.Usage, Cost: finish.Cost, Steps: finish.Steps}
 	return append(events, f.statusEvent(&a2a.TaskStatus{State: f.state, Message: endMessage(f.info, why), Timestamp: &at}, report)...), nil
 }
 
@@ -398,38 +369,29 @@ func (f *follower) fitsInOneEvent(ctx context.Context) (bool, error) {
 }
 
 // replayTask shows a finished task as running, then its artifacts in pieces, and its end.
-func (f *follower) replayTask(ctx context.Context, history *int, yield func(a2a.Event, error) bool) {
-	events, err := f.replayEvents(ctx, history)
-	if err != nil {
-		yield(nil, err)
-		return
-	}
-	for _, ev := range events {
-		if !yield(ev, nil) {
-			return
-		}
-	}
-}
-
-func (f *follower) replayEvents(ctx context.Context, history *int) ([]a2a.Event, error) {
+func (f *follower) replayTask(ctx context.Context, history *int) error {
 	began, v := *f.turn, fullView(history)
 	began.Outcome, began.Status, v.artifacts = nil, service.Running, false
 	task, err := f.toTask(ctx, &began, v)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	trimHistory(task)
 	kept, err := f.service.ListArtifacts(ctx, f.caller, f.turn.ID)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, k := range kept {
 		f.due = append(f.due, k.ID)
 	}
-	o := f.turn.Outcome
-	if o == nil {
-		return []a2a.Event{task}, nil
+	events := []a2a.Event{task}
+	if o := f.turn.Outcome; o != nil {
+		end, err := f.endEvents(ctx, o.RunFinish(), f.turn.FinishedAt)
+		if err != nil {
+			return err
+		}
+		events = append(events, end...)
 	}
-	rest, err := f.endEvents(ctx, o.Response, &o.Termination, &a2awire.Report{Usage: o.Usage, Cost: o.Cost, Steps: o.Steps}, f.turn.FinishedAt)
-	return append([]a2a.Event{task}, rest...), err
+	f.showEach(events)
+	return nil
 }
