@@ -17,6 +17,8 @@ type remote struct{ peer *client.Peer }
 var (
 	_ backend.Backend = (*remote)(nil)
 	_ backend.Aborter = (*remote)(nil)
+
+	_ backend.Terminator = (*client.PeerError)(nil)
 )
 
 // Profile returns a peer's capabilities. A turn continues from its state alone, even days later in

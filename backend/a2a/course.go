@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/agentruntime/agentruntime/backend/a2a/internal/exchange"
@@ -85,9 +86,7 @@ func recallContext(session map[string]json.RawMessage, agentID, peer string) (st
 // rememberContext returns a session's state with the context id of an agent at a peer.
 func rememberContext(session map[string]json.RawMessage, agentID, peer, contextID string) map[string]json.RawMessage {
 	kept := make(map[string]json.RawMessage, len(session)+1)
-	for key, value := range session {
-		kept[key] = value
-	}
+	maps.Copy(kept, session)
 	if contextID != "" {
 		kept[memoryKey(agentID)] = encodeRecord(&memory{Version: courseVersion, Peer: peer, ContextID: contextID})
 	}

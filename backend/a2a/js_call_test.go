@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	a2abackend "github.com/agentruntime/agentruntime/backend/a2a"
 	"github.com/agentruntime/agentruntime/backend/a2a/call"
+	"github.com/agentruntime/agentruntime/backend/a2a/internal/client"
 	"github.com/agentruntime/agentruntime/internal/testkit/a2asdk"
 )
 
@@ -28,9 +28,9 @@ func TestAJavaScriptAgentIsCalledAsItsCardSays(t *testing.T) {
 					t.Errorf("%s: %q is answered with %q, %v", name, text, got, err)
 				}
 			}
-			for text, want := range map[string]string{"fail badly": a2abackend.CodeRemoteFailed, "ask who?": call.CodeInputRequired} {
+			for text, want := range map[string]string{"fail badly": client.CodeRemoteFailed, "ask who?": call.CodeInputRequired} {
 				got, err := jsCall(s, text).Ask(t.Context())
-				failed, ok := errors.AsType[*a2abackend.PeerError](err)
+				failed, ok := errors.AsType[*client.PeerError](err)
 				if !ok || failed.Code != want || strings.Contains(err.Error(), token) {
 					t.Errorf("%s: %q is answered with %q, %v", name, text, got, err)
 				}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	a2abackend "github.com/agentruntime/agentruntime/backend/a2a"
+	"github.com/agentruntime/agentruntime/backend/a2a/internal/client"
 	"github.com/agentruntime/agentruntime/builder"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/internal/a2awire"
@@ -34,8 +35,8 @@ func TestAJavaScriptAgentAnswers(t *testing.T) {
 					"echo hello":     {"hello", ""},
 					"stream 5":       {"0;1;2;3;4;", ""},
 					"message hi":     {"hi", ""},
-					"fail so badly":  {"so badly", a2abackend.CodeRemoteFailed},
-					"reject for you": {"for you", a2abackend.CodeRemoteRejected},
+					"fail so badly":  {"so badly", client.CodeRemoteFailed},
+					"reject for you": {"for you", client.CodeRemoteRejected},
 				} {
 					got, err := rt.Run(t.Context(), runtime.Prompt("remote", text), nil)
 					switch {
@@ -299,7 +300,7 @@ func TestAPeerOfVersion03NeedsPermission(t *testing.T) {
 	p := peer{Server: a2asdk.NewServer(t, a2asdk.V03, a2asdk.ServerOptions{})}
 	p.endpoint = spec.Endpoint{BaseURL: p.URL}
 	got, err := p.ask(t.Context(), t, "echo hello")
-	if err == nil || got.Termination.Code != a2abackend.CodeCard || !strings.Contains(err.Error(), "allow_v0_3") {
+	if err == nil || got.Termination.Code != client.CodeCard || !strings.Contains(err.Error(), "allow_v0_3") {
 		t.Errorf("the turn ended with %+v, %v", got.Termination, err)
 	}
 }
@@ -333,7 +334,7 @@ func TestAJavaScriptAgentIsDiscovered(t *testing.T) {
 		}
 		another := a2asdk.NewServer(t, p.version, a2asdk.ServerOptions{Signed: true})
 		p.endpoint.Options["signature_keys"] = keySet(another)
-		if got, err := p.ask(t.Context(), t, "echo hello"); err == nil || got.Termination.Code != a2abackend.CodeCard {
+		if got, err := p.ask(t.Context(), t, "echo hello"); err == nil || got.Termination.Code != client.CodeCard {
 			t.Errorf("with a card of somebody else the turn ended with %+v, %v", got.Termination, err)
 		}
 	})

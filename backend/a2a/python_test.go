@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	a2abackend "github.com/agentruntime/agentruntime/backend/a2a"
+	"github.com/agentruntime/agentruntime/backend/a2a/internal/client"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/internal/testkit/a2asdk"
 	"github.com/agentruntime/agentruntime/runtime"
@@ -40,8 +40,8 @@ func TestAPythonAgentAnswers(t *testing.T) {
 			"echo hello":     {"hello", ""},
 			"stream 5":       {"0;1;2;3;4;", ""},
 			"message hi":     {"hi", ""},
-			"fail so badly":  {"so badly", a2abackend.CodeRemoteFailed},
-			"reject for you": {"for you", a2abackend.CodeRemoteRejected},
+			"fail so badly":  {"so badly", client.CodeRemoteFailed},
+			"reject for you": {"for you", client.CodeRemoteRejected},
 		} {
 			got, err := rt.Run(t.Context(), runtime.Prompt("remote", text), nil)
 			switch {

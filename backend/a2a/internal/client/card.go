@@ -47,30 +47,39 @@ func ParseCard(data []byte) (*a2a.AgentCard, error) {
 	if !isSet(fields["supportedInterfaces"]) && (isSet(fields["url"]) || isSet(fields["additionalInterfaces"])) {
 		return parseOldCard(data, fields)
 	}
-	if err := ListScopes(fields); err != nil {
-		return nil, badCard("%v", err)
+	card, err := parseFields(fields)
+	if err != nil { // in fields that the runtime ignores, errors must not make a card unusable
+		for _, name := range []string{"securitySchemes", "securityRequirements", "skills", "provider"} {
+			delete(fields, name)
+		}
+		if card, err = parseFields(fields); err != nil {
+			return nil, badCard("%v", err)
+		}
+	}
+	return card, nil
+}
+
+// ParseStrictly reads every part of a card of version 1. The error is that of the first unreadable
+// one.
+func ParseStrictly(data []byte) (*a2a.AgentCard, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(data, &fields); err != nil {
+		return nil, err
+	}
+	return parseFields(fields)
+}
+
+// parseFields reads the fields of a card of version 1.
+func parseFields(fields map[string]json.RawMessage) (*a2a.AgentCard, error) {
+	if err := listScopes(fields); err != nil {
+		return nil, err
 	}
 	plain, err := json.Marshal(fields)
 	if err != nil {
-		return nil, badCard("%v", err)
+		return nil, err
 	}
 	card := new(a2a.AgentCard)
-	if json.Unmarshal(plain, card) == nil {
-		return card, nil
-	}
-	// Errors in fields that the runtime ignores must not make a card unusable.
-	for _, name := range []string{"securitySchemes", "securityRequirements", "skills", "provider"} {
-		delete(fields, name)
-	}
-	kept, err := json.Marshal(fields)
-	if err != nil {
-		return nil, badCard("%v", err)
-	}
-	card = new(a2a.AgentCard)
-	if err := json.Unmarshal(kept, card); err != nil {
-		return nil, badCard("%v", err)
-	}
-	return card, nil
+	return card, json.Unmarshal(plain, card)
 }
 
 // isSet reports whether a field has a value other than null.

@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// ListScopes rewrites the security requirements of a card and its skills for the SDK, which expects
+// listScopes rewrites the security requirements of a card and its skills for the SDK, which expects
 // a scheme's scopes as an array. In the protocol they are an object with an optional list. It
 // modifies fields.
-func ListScopes(fields map[string]json.RawMessage) error {
+func listScopes(fields map[string]json.RawMessage) error {
 	if err := listRequirements(fields); err != nil {
 		return err
 	}

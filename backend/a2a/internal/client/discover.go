@@ -32,41 +32,37 @@ func Discover(ctx context.Context, e *spec.Endpoint, logger *zap.Logger) ([]*spe
 		return nil, list.Err()
 	}
 	if o.Card.URL == "" {
-		agents, err := discoverList(ctx, e, &o, logger)
+		agents, err := withPeer(ctx, e, logger, func(ctx context.Context, p *Peer) ([]*spec.Agent, error) { return p.discoverList(ctx) })
 		if !errors.Is(err, ErrNoList) || o.Card.List != "" {
 			return agents, err
 		}
 	}
-	var agent *spec.Agent
-	err := withPeer(ctx, e, logger, func(p *Peer, conn *Connection) {
-		agent = &spec.Agent{ID: agentID(conn.Card.Name, e.BaseURL), Description: p.Shown(conn.Card.Description, MaxDescription), Endpoint: e}
+	return withPeer(ctx, e, logger, func(ctx context.Context, p *Peer) ([]*spec.Agent, error) {
+		conn, err := p.Connect(ctx)
+		if err != nil {
+			return nil, err
+		}
+		agent := &spec.Agent{ID: agentID(conn.Card.Name, e.BaseURL), Description: p.Shown(conn.Card.Description, MaxDescription), Endpoint: e}
+		return []*spec.Agent{agent}, nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return []*spec.Agent{agent}, nil
 }
 
 // Probe fetches and checks the card of an endpoint's peer.
 func Probe(ctx context.Context, e *spec.Endpoint, logger *zap.Logger) error {
-	return withPeer(ctx, e, logger, func(*Peer, *Connection) {})
+	_, err := withPeer(ctx, e, logger, func(ctx context.Context, p *Peer) (*Connection, error) { return p.Connect(ctx) })
+	return err
 }
 
-// withPeer fetches the card of a peer for a single use.
-func withPeer(ctx context.Context, e *spec.Endpoint, logger *zap.Logger, use func(*Peer, *Connection)) error {
+// withPeer uses a peer once, for a limited time.
+func withPeer[T any](ctx context.Context, e *spec.Endpoint, logger *zap.Logger, use func(context.Context, *Peer) (T, error)) (none T, _ error) {
 	p, err := New(e, logger)
 	if err != nil {
-		return err
+		return none, err
 	}
 	defer func() { _ = p.Close() }()
 	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
 	defer cancel()
-	conn, err := p.Connect(ctx)
-	if err != nil {
-		return err
-	}
-	use(p, conn)
-	return nil
+	return use(ctx, p)
 }
 
 // agentID returns an agent's id, derived from its name or else from the end of its peer's URL.
@@ -83,18 +79,11 @@ func agentID(name, baseURL string) string {
 //
 // Unusable cards are logged and skipped. A list without usable cards, or with a duplicate name,
 // fails.
-func discoverList(ctx context.Context, e *spec.Endpoint, o *Options, logger *zap.Logger) ([]*spec.Agent, error) {
-	location, err := ListLocation(e, o)
+func (p *Peer) discoverList(ctx context.Context) ([]*spec.Agent, error) {
+	location, err := ListLocation(p.Endpoint, &p.Options)
 	if err != nil {
 		return nil, err
 	}
-	p, err := New(e, logger)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = p.Close() }()
-	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
-	defer cancel()
 	got, err := p.FetchDocument(ctx, location, "", "the list of agent cards", MaxList)
 	if lacksList(err) {
 		return nil, ErrNoList

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -26,7 +27,6 @@ type Peer struct {
 	Options  Options
 	logger   *zap.Logger
 
-	base *http.Transport
 	http *transport
 	grpc *grpcConnections
 	// CardURL is the location of the card, or of the list with it.
@@ -54,17 +54,19 @@ func New(e *spec.Endpoint, logger *zap.Logger) (*Peer, error) {
 		return nil, err
 	}
 	base := netguard.Transport(guard)
-	p := &Peer{
-		Endpoint: e, Options: o, logger: logger, base: base, CardURL: location,
-		slots: make(chan struct{}, o.concurrency),
-	}
-	p.http = &transport{
+	p := &Peer{Endpoint: e, Options: o, logger: logger, CardURL: location, http: &transport{
 		base: base, auth: newCredential(e.Auth, base), trust: trustedOrigins(e, &o), secrets: append(authSecrets(e.Auth), querySecrets(location)...),
 		limits: limits{idle: o.idleTimeout, event: int64(o.maxEventBytes), answer: int64(o.maxEventBytes) + int64(o.MaxOutputBytes)},
-	}
-	p.grpc = newGRPCConnections(guard, p.http)
-	p.cards = cardCache{fetch: p.fetchCard, open: p.openCard, ttl: o.Card.ttl}
+	}}
+	p.prepare(guard)
 	return p, nil
+}
+
+// prepare sets the fields that follow from the others.
+func (p *Peer) prepare(guard *netguard.Guard) {
+	p.slots = make(chan struct{}, p.Options.concurrency)
+	p.grpc = newGRPCConnections(guard, p.http)
+	p.cards = cardCache{fetch: p.fetchCard, open: p.openCard, ttl: p.Options.Card.ttl}
 }
 
 // newCredential returns the credential for requests to a peer. Its token requests go through
@@ -76,14 +78,7 @@ func newCredential(a *spec.Auth, base http.RoundTripper) credential.Credential {
 	case a.Type == spec.AuthBearer:
 		return credential.Bearer(a.Token)
 	case a.Type == spec.AuthAPIKey:
-		place, name := credential.Place(a.In), a.Name
-		if place == "" {
-			place = credential.Header
-		}
-		if name == "" {
-			name = spec.DefaultKeyName
-		}
-		return credential.APIKey(place, name, a.Key)
+		return credential.APIKey(cmp.Or(credential.Place(a.In), credential.Header), cmp.Or(a.Name, spec.DefaultKeyName), a.Key)
 	}
 	return credential.ClientCredentials(credential.Client{ID: a.ClientID, Secret: a.ClientSecret, TokenURL: a.TokenURL, Scopes: a.Scopes}, base)
 }
@@ -150,7 +145,7 @@ func (p *Peer) Target() string {
 
 // Close closes idle connections.
 func (p *Peer) Close() error {
-	p.base.CloseIdleConnections()
+	(&http.Client{Transport: p.http.base}).CloseIdleConnections()
 	return p.grpc.close()
 }
 

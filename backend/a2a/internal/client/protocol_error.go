@@ -1,7 +1,7 @@
 package client
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/json"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -32,18 +32,10 @@ func DecodeError(data []byte) (message string, err error) {
 		Message string            `json:"message"`
 		Details []json.RawMessage `json:"details"`
 	}
-	if len(body.Error) > 0 && !bytes.Equal(body.Error, []byte("null")) && json.Unmarshal(body.Error, &fault) == nil {
-		err = protocolErrors[fault.Code]
-		if err == nil {
-			err = errorOfReason(fault.Details)
-		}
+	if isSet(body.Error) && json.Unmarshal(body.Error, &fault) == nil {
+		err = cmp.Or(protocolErrors[fault.Code], errorOfReason(fault.Details))
 	}
-	for _, text := range []string{fault.Message, body.Detail, body.Message, body.Title} {
-		if text != "" {
-			return CleanText(text, MaxShown), err
-		}
-	}
-	return "", err
+	return CleanText(cmp.Or(fault.Message, body.Detail, body.Message, body.Title), MaxShown), err
 }
 
 // errorOfReason returns the error that the details of a REST error name.

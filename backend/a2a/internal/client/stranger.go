@@ -40,19 +40,13 @@ func NewStranger(s *Stranger) (*Peer, error) {
 	o.MaxOutputBytes = s.MaxReply
 	// Over gRPC a header would be sent wherever the card says.
 	o.transports = []a2a.TransportProtocol{a2a.TransportProtocolJSONRPC, a2a.TransportProtocolHTTPJSON}
-	timeout := spec.Duration(s.Timeout)
-	p := &Peer{
-		Endpoint: &spec.Endpoint{BaseURL: s.BaseURL, Timeout: &timeout}, Options: o, logger: zap.NewNop(),
-		base: netguard.Transport(guard), CardURL: s.CardURL, slots: make(chan struct{}, o.concurrency),
-	}
-	reply := int64(s.MaxReply)
-	p.http = &transport{
-		base: p.base, auth: fixedHeader(s.Header), trust: trusted{Origin(s.CardURL): true},
-		secrets: append(fixedHeader(s.Header).headerSecrets(), querySecrets(s.CardURL)...),
+	timeout, header, reply := spec.Duration(s.Timeout), fixedHeader(s.Header), int64(s.MaxReply)
+	p := &Peer{Endpoint: &spec.Endpoint{BaseURL: s.BaseURL, Timeout: &timeout}, Options: o, logger: zap.NewNop(), CardURL: s.CardURL, http: &transport{
+		base: netguard.Transport(guard), auth: header, trust: trusted{Origin(s.CardURL): true},
+		secrets: append(header.headerSecrets(), querySecrets(s.CardURL)...),
 		limits:  limits{idle: o.idleTimeout, event: reply, answer: 2 * reply},
-	}
-	p.grpc = newGRPCConnections(guard, p.http)
-	p.cards = cardCache{fetch: p.fetchCard, open: p.openCard, ttl: o.Card.ttl}
+	}}
+	p.prepare(guard)
 	return p, nil
 }
 

@@ -2,7 +2,6 @@ package client
 
 import (
 	"strings"
-	"unicode"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
 )
@@ -14,24 +13,12 @@ const (
 	MaxName = 80
 )
 
-// CleanText returns a peer's text for display and logs: without control characters and cut to limit
-// bytes.
-func CleanText(text string, limit int) string {
-	text = strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return ' '
-		case unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r):
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(text, "\uFFFD"))
-	if len(text) <= limit {
-		return text
-	}
-	const mark = "…"
-	return clip.Head(text, limit-len(mark)) + mark
-}
+// oneLine replaces the line breaks and tabs of a text.
+var oneLine = strings.NewReplacer("\n", " ", "\t", " ")
+
+// CleanText returns a peer's text for display and logs: in one line, without control characters and
+// cut to limit bytes.
+func CleanText(text string, limit int) string { return clip.Visible(oneLine.Replace(text), limit) }
 
 // redactSecrets returns a text without secrets.
 func redactSecrets(text string, secrets []string) string {

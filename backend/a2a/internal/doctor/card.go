@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -23,7 +24,7 @@ func (x *examiner) checkShape(data []byte) *a2a.AgentCard {
 		x.addFailure(name, "an object of the form that the protocol has for agent cards", "%v", err)
 		return nil
 	}
-	if strict := readStrictly(data); strict != nil && len(card.SupportedInterfaces) > 0 && card.SupportedInterfaces[0] != nil && !isOld(card.SupportedInterfaces[0].ProtocolVersion) {
+	if _, strict := client.ParseStrictly(data); strict != nil && len(card.SupportedInterfaces) > 0 && card.SupportedInterfaces[0] != nil && !isOld(card.SupportedInterfaces[0].ProtocolVersion) {
 		x.addWarning(name, "every part of the form that the protocol has for it", "a part cannot be read: %v", strict)
 	} else {
 		x.addPass(name, "%d bytes", len(data))
@@ -39,23 +40,6 @@ func (x *examiner) checkShape(data []byte) *a2a.AgentCard {
 		x.addWarning("card security", `scopes as an object: {"list": []}`, "the scopes of %s in securityRequirements are an array, which not all clients read", strings.Join(bare, ", "))
 	}
 	return card
-}
-
-// readStrictly reads every part of a card of version 1, and returns the error of the first
-// unreadable one.
-func readStrictly(data []byte) error {
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(data, &fields); err != nil {
-		return err
-	}
-	if err := client.ListScopes(fields); err != nil {
-		return err
-	}
-	plain, err := json.Marshal(fields)
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(plain, new(a2a.AgentCard))
 }
 
 // bareScopes returns the names of schemes whose scopes are an array in a card of version 1. The
@@ -100,12 +84,7 @@ func nullEntries(value any, path string) []string {
 			found = append(found, nullEntries(e, fmt.Sprintf("%s[%d]", path, i))...)
 		}
 	case map[string]any:
-		names := make([]string, 0, len(v))
-		for name := range v {
-			names = append(names, name)
-		}
-		slices.Sort(names)
-		for _, name := range names {
+		for _, name := range slices.Sorted(maps.Keys(v)) {
 			found = append(found, nullEntries(v[name], strings.TrimPrefix(path+"."+name, "."))...)
 		}
 	}

@@ -9,38 +9,19 @@ import (
 	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
-// cleanEvent makes a peer's event safe to store, show and forward: no text in it contains a NUL or
-// invalid UTF-8. It changes the event. Task and context ids are kept, since requests repeat them:
-// unfit rejects unusable ones.
-func cleanEvent(ev a2a.Event) {
-	switch ev := ev.(type) {
-	case *a2a.Message:
-		cleanMessage(ev)
-	case *a2a.Task:
-		if ev == nil {
-			return
-		}
-		cleanStatus(&ev.Status)
-		for _, artifact := range ev.Artifacts {
-			cleanArtifact(artifact)
-		}
-		for _, m := range ev.History {
-			cleanMessage(m)
-		}
-		ev.Metadata = cleanMap(ev.Metadata)
-	case *a2a.TaskStatusUpdateEvent:
-		if ev == nil {
-			return
-		}
-		cleanStatus(&ev.Status)
-		ev.Metadata = cleanMap(ev.Metadata)
-	case *a2a.TaskArtifactUpdateEvent:
-		if ev == nil {
-			return
-		}
-		cleanArtifact(ev.Artifact)
-		ev.Metadata = cleanMap(ev.Metadata)
+// The functions of this file make a peer's event safe to store, show and forward: no text in it
+// contains a NUL or invalid UTF-8. They change the event. Task and context ids are kept, since
+// requests repeat them: idProblem finds unusable ones.
+
+func cleanTask(t *a2a.Task) {
+	cleanStatus(&t.Status)
+	for _, artifact := range t.Artifacts {
+		cleanArtifact(artifact)
 	}
+	for _, m := range t.History {
+		cleanMessage(m)
+	}
+	t.Metadata = cleanMap(t.Metadata)
 }
 
 func cleanStatus(s *a2a.TaskStatus) {

@@ -2,7 +2,6 @@ package exchange
 
 import (
 	"context"
-	"iter"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
@@ -89,14 +88,11 @@ func (x *Exchange) sendOnce(ctx context.Context) reading {
 		x.offers.noStream = true
 	}
 	x.polled = true
-	return x.readEvents(ctx, singleEvent(func() (a2a.Event, error) {
-		return conn.Client.SendMessage(call, x.newSendRequest(ctx, conn, true))
-	}))
-}
-
-// singleEvent returns the one event that a call returns.
-func singleEvent(call func() (a2a.Event, error)) iter.Seq2[a2a.Event, error] {
-	return func(yield func(a2a.Event, error) bool) { yield(call()) }
+	answer, cut := conn.Client.SendMessage(call, x.newSendRequest(ctx, conn, true))
+	if cut != nil {
+		return reading{cut: cut}
+	}
+	return reading{wrong: x.Take(ctx, answer)}
 }
 
 // newSendRequest returns the request that sends the message.

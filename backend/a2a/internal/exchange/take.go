@@ -24,41 +24,46 @@ const MaxID = 512
 
 // Take applies an event from the peer; all events pass through it. An error ends the exchange.
 func (x *Exchange) Take(ctx context.Context, ev a2a.Event) error {
-	cleanEvent(ev)
 	switch ev := ev.(type) {
 	case *a2a.Message:
 		if ev != nil {
+			cleanMessage(ev)
 			return x.takeMessage(ctx, ev)
 		}
 	case *a2a.Task:
 		if ev != nil {
+			cleanTask(ev)
 			return x.takeTask(ctx, ev)
 		}
 	case *a2a.TaskStatusUpdateEvent:
 		if ev != nil {
-			if err := x.takeIDs(ctx, ev.TaskID, ev.ContextID); err != nil {
+			if err := x.takeUpdate(ctx, ev.TaskID, ev.ContextID); err != nil {
 				return err
 			}
-			x.passSnapshot()
-			return x.takeStatus(&ev.Status, ev.Metadata)
+			cleanStatus(&ev.Status)
+			return x.takeStatus(&ev.Status, cleanMap(ev.Metadata))
 		}
 	case *a2a.TaskArtifactUpdateEvent:
 		if ev != nil && ev.Artifact != nil {
-			if err := x.takeIDs(ctx, ev.TaskID, ev.ContextID); err != nil {
+			if err := x.takeUpdate(ctx, ev.TaskID, ev.ContextID); err != nil {
 				return err
 			}
-			x.passSnapshot()
+			cleanArtifact(ev.Artifact)
 			return x.limitError(x.output.updateArtifact(ev.Artifact.ID, ev.Artifact.Parts, ev.Append))
 		}
 	}
 	return x.Fail(client.CodeProtocol, "an event is empty", nil)
 }
 
-// passSnapshot records that an event followed a snapshot of the task.
-func (x *Exchange) passSnapshot() {
+// takeUpdate applies the ids of an update. After a snapshot of the task, all events were seen.
+func (x *Exchange) takeUpdate(ctx context.Context, task a2a.TaskID, contextID string) error {
+	if err := x.takeIDs(ctx, task, contextID); err != nil {
+		return err
+	}
 	if x.coverage == coverageSnapshot {
 		x.coverage = coverageFull
 	}
+	return nil
 }
 
 // takeMessage applies a message: the reply of a peer without a task, or an agent's remark about
