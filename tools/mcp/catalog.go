@@ -111,8 +111,7 @@ func (c *catalog) cleanTools() {
 // sameTools reports whether two catalogues list the same tools.
 func sameTools(a, b *catalog) bool {
 	return slices.Equal(a.Features, b.Features) && slices.EqualFunc(a.Tools, b.Tools, func(a, b toolInfo) bool {
-		return a.Name == b.Name && a.Description == b.Description && a.Annotations == b.Annotations && a.Unusable == b.Unusable && a.RequiresTask == b.RequiresTask &&
-			string(a.InputSchema) == string(b.InputSchema) && string(a.OutputSchema) == string(b.OutputSchema)
+		return a.Name == b.Name && changedParts(&a, &b) == ""
 	})
 }
 

@@ -72,8 +72,7 @@ func (e *exchange) park(f *flight, asked *question) *tools.Result {
 	e.progress.Parked, e.progress.Question = e.server.parked.add(f, asked), hashQuestion(&asked.request)
 	if e.progress.Parked == "" {
 		f.cancel(nil)
-		r := tools.ErrorResult(fmt.Sprintf("%s was canceled: too many calls of the server wait for answers", e.request.name))
-		return &r
+		return new(tools.ErrorResult(fmt.Sprintf("%s was canceled: too many calls of the server wait for answers", e.request.name)))
 	}
 	f.attach(nil)
 	return e.suspend(&tools.Wait{Questions: []interaction.Request{asked.request}})
@@ -160,8 +159,7 @@ func (e *exchange) suspend(wait *tools.Wait) *tools.Result {
 	e.progress.Task = e.task.load()
 	state, err := json.Marshal(&e.progress)
 	if err != nil {
-		r := tools.ErrorResult("the state of the call cannot be kept: " + err.Error())
-		return &r
+		return new(tools.ErrorResult("the state of the call cannot be kept: " + err.Error()))
 	}
 	wait.State = state
 	return &tools.Result{Wait: wait}

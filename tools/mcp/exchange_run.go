@@ -93,8 +93,7 @@ func (e *exchange) takeReply(ctx context.Context, f *flight, asked *question) (*
 	case len(f.reply.inputs) > 0 || f.reply.state != "":
 		return e.answerInputs(ctx, f)
 	default:
-		r := f.session.target.hideResult(f.reply.result).Within(e.server.config.maxOutput())
-		return &r, nil
+		return new(f.session.target.hideResult(f.reply.result).Within(e.server.config.maxOutput())), nil
 	}
 }
 
@@ -183,8 +182,7 @@ func (e *exchange) answerInputs(ctx context.Context, f *flight) (*tools.Result, 
 // if a flight must be started, or a result.
 func (e *exchange) resume() (*flight, *tools.Result) {
 	if err := json.Unmarshal(e.call.Resumed.State, &e.progress); err != nil {
-		r := tools.ErrorResult("the state of the call cannot be read")
-		return nil, &r
+		return nil, new(tools.ErrorResult("the state of the call cannot be read"))
 	}
 	answers := e.call.Resumed.Answers
 	e.task.store(e.progress.Task)
@@ -194,8 +192,7 @@ func (e *exchange) resume() (*flight, *tools.Result) {
 	case p.Addresses:
 		for _, a := range answers {
 			if readAnswer(tools.ActionAuthorize, &a).Action != "accept" {
-				r := tools.ErrorResult(fmt.Sprintf("%s was not called: the user declined to visit the address", e.request.name))
-				return nil, &r
+				return nil, new(tools.ErrorResult(fmt.Sprintf("%s was not called: the user declined to visit the address", e.request.name)))
 			}
 		}
 		return nil, nil

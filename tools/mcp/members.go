@@ -44,10 +44,7 @@ func (s *server) Members() ([]tools.Member, diag.List) {
 // setCatalog sets the current catalogue and reports whether its tools differ from the previous
 // ones.
 func (s *server) setCatalog(c *catalog) (differs bool) {
-	s.mu.Lock()
-	known := s.catalog
-	s.mu.Unlock()
-	if known != nil && sameTools(known, c) {
+	if known := s.currentCatalog(); known != nil && sameTools(known, c) {
 		return false
 	}
 	members, found := s.expandCatalog(c)

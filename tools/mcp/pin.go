@@ -86,9 +86,7 @@ func (s *server) pinnedCatalog() *catalog {
 	if s.config.changePolicy() != changesRejected {
 		return nil
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.catalog
+	return s.currentCatalog()
 }
 
 // checkPins compares the tools of a session with the catalogue that pins them. Changed tools
@@ -128,9 +126,8 @@ func (s *server) verifyTools(ctx context.Context, session *session) error {
 
 // mirrorsArguments reports whether calls of a tool repeat arguments in headers.
 func (s *server) mirrorsArguments() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.catalog != nil && slices.ContainsFunc(s.catalog.Tools, func(t toolInfo) bool { return bytes.Contains(t.InputSchema, []byte(`"x-mcp-header"`)) })
+	c := s.currentCatalog()
+	return c != nil && slices.ContainsFunc(c.Tools, func(t toolInfo) bool { return bytes.Contains(t.InputSchema, []byte(`"x-mcp-header"`)) })
 }
 
 // followPins verifies the tools whenever the server announces a change. It ends a session whose

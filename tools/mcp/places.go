@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -135,10 +136,7 @@ func (p *places) leave(one *placed) {
 
 // endIdle ends a connection that has been idle for some time or has lost its place.
 func (p *places) endIdle(at string, one *placed) {
-	idle := p.idle
-	if idle == 0 {
-		idle = placeIdle
-	}
+	idle := cmp.Or(p.idle, placeIdle)
 	timer := time.NewTimer(idle)
 	defer timer.Stop()
 	for {

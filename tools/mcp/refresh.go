@@ -119,9 +119,7 @@ func (s *server) listTools(ctx context.Context, session *session) (differs bool,
 
 // isCurrent reports whether the file already holds a catalogue.
 func (s *server) isCurrent(now *catalog) bool {
-	s.mu.Lock()
-	known := s.catalog
-	s.mu.Unlock()
+	known := s.currentCatalog()
 	if known == nil || known.Server != now.Server || !sameTools(known, now) {
 		return false
 	}
@@ -131,9 +129,7 @@ func (s *server) isCurrent(now *catalog) bool {
 
 // warnOfChanges logs the tools that differ from the known ones.
 func (s *server) warnOfChanges(now *catalog) {
-	s.mu.Lock()
-	known := s.catalog
-	s.mu.Unlock()
+	known := s.currentCatalog()
 	if known == nil || s.config.changePolicy() == changesAccepted || sameTools(known, now) {
 		return
 	}

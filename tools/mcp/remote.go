@@ -141,8 +141,11 @@ func (r *remote) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Method == http.MethodPost && slices.Contains(oldTransportStatus, resp.StatusCode) {
 		r.refused.Store(true)
 	}
-	limit := bodyLimit(resp)
-	resp.Body = mend.Stream(&body{ReadCloser: resp.Body, left: limit, release: release}, limit >= 0, tag)
+	isStream := isEventStream(resp)
+	if !isStream { // a stream may be endless; each of its events is bounded
+		resp.Body = http.MaxBytesReader(nil, resp.Body, mend.MaxMessage)
+	}
+	resp.Body = mend.Stream(&body{ReadCloser: resp.Body, release: release}, !isStream, tag)
 	return resp, nil
 }
 
@@ -187,38 +190,23 @@ func (r *remote) setTrace(req *http.Request) {
 // errTooLarge reports that an answer exceeds the maximum size.
 var errTooLarge = errors.New("the answer is larger than 16 MiB")
 
-// bodyLimit returns the maximum size of a response body. A stream may be endless; each of its
-// events is bounded.
-func bodyLimit(resp *http.Response) int64 {
-	if kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type")); err == nil && kind == "text/event-stream" {
-		return -1
-	}
-	return mend.MaxMessage
+func isEventStream(resp *http.Response) bool {
+	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	return err == nil && kind == "text/event-stream"
 }
 
-// body is the body of a response: bounded, and released when it is closed.
+// body is the body of a response, which is released when it is closed.
 type body struct {
 	io.ReadCloser
-	// left is the number of bytes that may still be read; negative means unlimited.
-	left    int64
 	release func()
 }
 
 // Read reads until the limit is exceeded, which is an error.
 func (b *body) Read(p []byte) (int, error) {
-	if b.left < 0 {
-		return b.ReadCloser.Read(p)
+	n, err := b.ReadCloser.Read(p)
+	if _, isLarge := errors.AsType[*http.MaxBytesError](err); isLarge {
+		err = errTooLarge
 	}
-	if b.left == 0 {
-		var more [1]byte
-		n, err := b.ReadCloser.Read(more[:])
-		if n > 0 {
-			return 0, errTooLarge
-		}
-		return 0, err
-	}
-	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.left)])
-	b.left -= int64(n)
 	return n, err
 }
 

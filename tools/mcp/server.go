@@ -67,10 +67,13 @@ func (s *server) NeedsLogin() bool { return s.config.Auth != nil && s.config.Aut
 func (s *server) Prefix() string { return s.config.ToolPrefix(s.id) }
 
 // Known reports whether there is a catalogue.
-func (s *server) Known() bool {
+func (s *server) Known() bool { return s.currentCatalog() != nil }
+
+// currentCatalog returns the catalogue; nil while the tools are not known.
+func (s *server) currentCatalog() *catalog {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.catalog != nil
+	return s.catalog
 }
 
 // Connections returns the state of the connections.

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"maps"
 	"net/url"
 	"regexp"
@@ -31,7 +32,8 @@ func (c *config) Validate() diag.List {
 		list = append(list, diag.New(diag.MissingField, "command", "command or url is required").
 			WithHint("name the server's program, as in [npx, -y, some-server], or its address as url"))
 	}
-	list = append(list, c.checkFilter()...)
+	_, problems := c.Filter.compileFilter()
+	list = append(list, problems...)
 	if strings.Contains(c.Catalog, "\x00") {
 		list = append(list, diag.New(diag.InvalidValue, "catalog", "catalog has a NUL character"))
 	}
@@ -49,11 +51,7 @@ func (c *config) Validate() diag.List {
 	if c.ConnectTimeout != nil && *c.ConnectTimeout <= 0 {
 		list = append(list, diag.New(diag.InvalidValue, "connect_timeout", "connect_timeout is %s; it must be more than 0", c.ConnectTimeout))
 	}
-	effect := c.Effect
-	if effect == "" {
-		effect = tools.Once
-	}
-	return append(list, tools.CheckSettings(effect, c.Timeout, c.maxOutput())...)
+	return append(list, tools.CheckSettings(cmp.Or(c.Effect, tools.Once), c.Timeout, c.maxOutput())...)
 }
 
 var prefixGrammar = regexp.MustCompile(`^[A-Za-z0-9_-]{0,40}$`)
@@ -171,11 +169,6 @@ func checkURL(path, address string) diag.List {
 		return refuse("a fragment, which begins with #, is never sent")
 	}
 	return nil
-}
-
-func (c *config) checkFilter() diag.List {
-	_, list := c.Filter.compileFilter()
-	return list
 }
 
 // checkFields checks the fields of the type. Paths are relative to auth.

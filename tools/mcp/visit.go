@@ -43,9 +43,8 @@ func (v *Visit) Members(ctx context.Context) (members []tools.Member, release fu
 
 // buildServer returns the server, without a catalogue.
 func (v *Visit) buildServer() (*server, error) {
-	prefix := v.Name + "_"
 	// Its texts contain no references to variables.
-	c := &config{Features: []string{}, URL: string(spec.QuoteTemplate(v.URL)), Headers: make(map[string]string, len(v.Headers)), Prefix: &prefix}
+	c := &config{Features: []string{}, URL: string(spec.QuoteTemplate(v.URL)), Headers: make(map[string]string, len(v.Headers)), Prefix: new(v.Name + "_")}
 	for name, value := range v.Headers {
 		c.Headers[name] = string(spec.QuoteTemplate(value))
 	}
