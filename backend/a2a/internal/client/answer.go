@@ -42,7 +42,7 @@ func judgeAnswer(req *http.Request, resp *http.Response, bounds limits, secrets 
 		return reframeAnswer(resp, bounds.event)
 	}
 	resp.Header.Set("Content-Type", TypeJSON)
-	resp.Body = &Bounded{ReadCloser: resp.Body, What: "an answer", Limit: bounds.answer}
+	resp.Body = Bound(resp.Body, "an answer", bounds.answer)
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"net/http"
 	"time"
 )
 
@@ -31,30 +32,29 @@ func (b *watched) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// Bounded is a body with a size limit.
-type Bounded struct {
+// bounded is a body with a size limit.
+type bounded struct {
 	io.ReadCloser
-	What  string
-	Limit int64
-	read  int64
+	what string
+}
+
+// Bound returns a body that fails with a *TooLargeError after limit bytes.
+func Bound(body io.ReadCloser, what string, limit int64) io.ReadCloser {
+	return &bounded{http.MaxBytesReader(nil, body, limit), what}
 }
 
 // Read reads the body and fails once the limit is exceeded.
-func (b *Bounded) Read(p []byte) (int, error) {
-	if b.read > b.Limit {
-		return 0, &TooLargeError{What: b.What, Limit: b.Limit}
-	}
-	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.Limit-b.read+1)])
-	b.read += int64(n)
-	if b.read > b.Limit {
-		return n - 1, &TooLargeError{What: b.What, Limit: b.Limit}
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		err = &TooLargeError{What: b.what, Limit: large.Limit}
 	}
 	return n, err
 }
 
 // ReadAll reads a body of at most limit bytes.
 func ReadAll(body io.ReadCloser, what string, limit int64) ([]byte, error) {
-	return io.ReadAll(&Bounded{ReadCloser: body, What: what, Limit: limit})
+	return io.ReadAll(Bound(body, what, limit))
 }
 
 // events is a stream whose events have a size limit. Events are separated by empty lines; comments,

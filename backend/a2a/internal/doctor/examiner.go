@@ -89,7 +89,7 @@ func (x *examiner) getURL(ctx context.Context, u *url.URL, tag string) (*seen, e
 
 // firstEvent returns the data of the first event of a stream.
 func firstEvent(body io.ReadCloser) ([]byte, error) {
-	lines := bufio.NewScanner(&client.Bounded{ReadCloser: body, What: "an event", Limit: client.MaxCard})
+	lines := bufio.NewScanner(client.Bound(body, "an event", client.MaxCard))
 	lines.Buffer(nil, client.MaxCard)
 	var data []byte
 	for lines.Scan() {
