@@ -100,8 +100,7 @@ func (d *drive) keepState(ctx context.Context, state *backend.State) error {
 func (d *drive) keepPosition(ctx context.Context) error {
 	state := &backend.State{Version: backend.StateVersion, Agent: d.job.Agent.ID, Budgets: d.job.Meter.Budgets(), Spent: d.job.Meter.Spent()}
 	if d.last != nil {
-		copied := *d.last
-		state = &copied
+		state = new(*d.last)
 	} else if d.job.Local.Output != nil {
 		state.Output = d.job.Local.Output.Spec
 	}

@@ -106,10 +106,9 @@ func toolName(id string) string {
 // describeTool returns the tool of an agent.
 func (v *view) describeTool(id, name string, agent *spec.Agent) *mcp.Tool {
 	effective, _ := v.set.Defaults.Apply(agent)
-	openWorld := true
 	tool := &mcp.Tool{
 		Name: name, Title: id, Description: agent.Description, InputSchema: inputSchema(effective),
-		Annotations: &mcp.ToolAnnotations{Title: id, OpenWorldHint: &openWorld},
+		Annotations: &mcp.ToolAnnotations{Title: id, OpenWorldHint: new(true)},
 	}
 	if tool.Description == "" {
 		tool.Description = "The agent " + id + "."

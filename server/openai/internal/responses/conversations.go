@@ -310,8 +310,7 @@ func updateConversation(c *run.Call, v *conversation) (any, error) {
 
 // deleteConversation hides a conversation. Its responses remain.
 func deleteConversation(c *run.Call, v *conversation) (any, error) {
-	archived := service.SessionArchived
-	_, err := c.Service.UpdateSession(c.Context(), c.Caller, v.ID, service.SessionPatch{State: &archived})
+	_, err := c.Service.UpdateSession(c.Context(), c.Caller, v.ID, service.SessionPatch{State: new(service.SessionArchived)})
 	return DeletedView{v.ID, "conversation.deleted", true}, err
 }
 

@@ -58,8 +58,7 @@ func listPage(c *run.Call, items []json.RawMessage) (any, error) {
 func newItemList(items []json.RawMessage, limit int) ItemList {
 	page := ItemList{Object: "list", Data: []json.RawMessage{}, HasMore: len(items) > limit}
 	if page.Data = append(page.Data, items[:min(limit, len(items))]...); len(page.Data) > 0 {
-		first, last := IDOf(page.Data[0]), IDOf(page.Data[len(page.Data)-1])
-		page.FirstID, page.LastID = &first, &last
+		page.FirstID, page.LastID = new(IDOf(page.Data[0])), new(IDOf(page.Data[len(page.Data)-1]))
 	}
 	return page
 }
@@ -120,8 +119,7 @@ func viewAnswer(asked *run.Item, i *service.Interaction) run.ItemView {
 			v.Output = output.Result
 		}
 	case run.ItemApproval:
-		approved := given.Action == interaction.Resume
-		v.Type, v.Status, v.RequestID, v.Approve, v.Reason = run.ItemDecision, "", asked.ID, &approved, given.Reason
+		v.Type, v.Status, v.RequestID, v.Approve, v.Reason = run.ItemDecision, "", asked.ID, new(given.Action == interaction.Resume), given.Reason
 	default:
 		text := string(given.Result)
 		_ = json.Unmarshal(given.Result, &text) // otherwise it is JSON

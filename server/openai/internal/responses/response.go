@@ -89,8 +89,7 @@ func begunResponse(a *run.Answer) *Response {
 		r.Echo = *a.Echo
 	}
 	if a.Want > 0 {
-		previous := run.AnswerID(a.Turn.ID, a.Want-1)
-		r.PreviousResponseID = &previous
+		r.PreviousResponseID = new(run.AnswerID(a.Turn.ID, a.Want-1))
 	}
 	return r
 }
@@ -100,8 +99,7 @@ func (r *Response) setEnd(e *run.Ending) {
 	r.Usage = usageOf(e.Usage)
 	r.Status = run.StateCompleted
 	if !e.At.IsZero() {
-		at := e.At.Unix()
-		r.CompletedAt = &at
+		r.CompletedAt = new(e.At.Unix())
 	}
 	if e.Finish == nil {
 		return

@@ -185,8 +185,7 @@ func (f *Fold) CallResult(c *surfacekit.Call, d *event.ToolCallDone) {
 	if f.chat {
 		return
 	}
-	arguments := cmp.Or(c.Arguments, "{}")
-	i := &Item{ItemView: ItemView{Type: ItemTool, Name: d.Name, Label: f.Label, Arguments: &arguments}, failed: d.Outcome != event.CallSucceeded}
+	i := &Item{ItemView: ItemView{Type: ItemTool, Name: d.Name, Label: f.Label, Arguments: new(cmp.Or(c.Arguments, "{}"))}, failed: d.Outcome != event.CallSucceeded}
 	for _, q := range f.Questions {
 		if asked := f.Shown[q]; q.CallID != d.ID || asked == nil {
 			continue
@@ -208,8 +207,7 @@ func (f *Fold) CallResult(c *surfacekit.Call, d *event.ToolCallDone) {
 // Ask adds a question for the client: to call a function, to approve a call, or to answer
 // with a message.
 func (f *Fold) Ask(q *surfacekit.Question) {
-	arguments := string(rawjson.Object(q.Arguments))
-	i := &Item{ItemView: ItemView{Name: q.Tool, Arguments: &arguments}}
+	i := &Item{ItemView: ItemView{Name: q.Tool, Arguments: new(string(rawjson.Object(q.Arguments)))}}
 	switch {
 	case q.Action == clienttool.Action:
 		i.Type, i.CallID = ItemFunction, itemID(callPrefix, f.Core, f.number)
