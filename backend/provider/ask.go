@@ -62,7 +62,10 @@ func (d *drive) awaitAnswer(ctx context.Context, e *openRequest) error {
 	most := d.hosted.provider.host.answers
 	limit := time.NewTimer(most)
 	defer limit.Stop()
-	waiting := d.waitingCalls()
+	var waiting <-chan struct{}
+	if d.calls != nil {
+		waiting = d.calls.Waiting()
+	}
 	var patience <-chan time.Time
 	for {
 		select {
@@ -78,14 +81,6 @@ func (d *drive) awaitAnswer(ctx context.Context, e *openRequest) error {
 			return status.FromContextError(ctx.Err()).Err()
 		}
 	}
-}
-
-// waitingCalls returns a channel that is closed while calls wait for the turn.
-func (d *drive) waitingCalls() <-chan struct{} {
-	if d.calls == nil {
-		return nil
-	}
-	return d.calls.Waiting()
 }
 
 func (d *drive) getTurn(ctx context.Context) (*providerproto.AgentTurn, error) {

@@ -45,7 +45,8 @@ func (h *hosted) Execute(ctx context.Context, job *backend.Job, host backend.Hos
 		d.completeState(result.State)
 	}
 	if err != nil && context.Cause(ctx) == errDrained { //nolint:errorlint // as it was set
-		err = d.drainedError()
+		err = &TurnError{Code: CodeDrained, Detail: fmt.Sprintf(
+			"agent provider %q is shut down or was changed in the configuration, and the turn took longer than its drain_timeout", d.at.Provider)}
 	}
 	goesOn := errors.Is(err, backend.ErrYield) || backend.Released(ctx) ||
 		err == nil && result.Termination.Type == event.Suspended || d.unkept && ctx.Err() == nil

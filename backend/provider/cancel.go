@@ -48,7 +48,7 @@ func (d *drive) endTurn(ctx context.Context, why error) {
 func (p *provider) cancelTurn(ctx context.Context, at *position, reason string) error {
 	ctx, cancel := context.WithTimeout(ctx, cancelTimeout)
 	defer cancel()
-	lease, err := p.acquire(ctx, at.SessionID)
+	lease, err := p.acquire(ctx, at.SessionID, false)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/structpb"
 )
 
 // creation creates a turn at the provider while the turn is followed: the provider may call tools,
@@ -173,7 +174,7 @@ func (d *drive) turnRequest(req *model.Request) (*providerproto.CreateAgentProvi
 		return nil, err
 	}
 	if req.Output != nil {
-		create.ResponseSchema = new(structpbStruct)
+		create.ResponseSchema = new(structpb.Struct)
 		if err := create.ResponseSchema.UnmarshalJSON(req.Output.Schema); err != nil {
 			return nil, fmt.Errorf("encode the form of the answer: %w", err)
 		}

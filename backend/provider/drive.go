@@ -45,8 +45,8 @@ type drive struct {
 func (d *drive) loopJob() *backend.Job {
 	job := *d.job
 	job.Local = &d.env
-	if keep := d.job.Checkpoint; keep != nil {
-		job.Checkpoint = func(ctx context.Context, state *backend.State) error { return d.keepState(ctx, state) }
+	if d.job.Checkpoint != nil {
+		job.Checkpoint = d.keepState
 	}
 	return &job
 }
@@ -112,7 +112,7 @@ func (d *drive) attach(ctx context.Context) error {
 	if d.process.current() != nil {
 		return nil
 	}
-	lease, err := d.hosted.provider.acquire(ctx, d.at.SessionID)
+	lease, err := d.hosted.provider.acquire(ctx, d.at.SessionID, false)
 	if err != nil {
 		if ended := backend.Ended(ctx); ended != nil {
 			return ended
@@ -164,21 +164,16 @@ func (d *drive) explainError(ctx context.Context, what string, err error) error 
 		return err
 	}
 	if d.lostBy(ctx, err) {
-		d.at.Live = false
-		return d.lostError(err)
+		return d.loseTurn(err)
 	}
 	return &TurnError{Code: CodeRefused, Detail: fmt.Sprintf("agent provider %q could not %s: %s: %s", d.at.Provider, what, s.Code(), s.Message()), Err: err}
 }
 
-// lostError returns the error for a lost turn.
-func (d *drive) lostError(err error) error {
+// loseTurn returns the error for a lost turn. A provider that keeps its turns never received it;
+// otherwise this is uncertain, and the turn must not be started again.
+func (d *drive) loseTurn(err error) error {
+	d.at.Live = false
 	return &TurnError{Code: CodeLost, Detail: fmt.Sprintf("the turn was lost with the process of agent provider %q", d.at.Provider), Err: err}
-}
-
-// drainedError returns the error for a turn no longer waited for.
-func (d *drive) drainedError() error {
-	return &TurnError{Code: CodeDrained, Detail: fmt.Sprintf(
-		"agent provider %q is shut down or was changed in the configuration, and the turn took longer than its drain_timeout", d.at.Provider)}
 }
 
 // lossPatience is the maximum time until a process's end is noticed.

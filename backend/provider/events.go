@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/providerproto"
 	"github.com/agentruntime/agentruntime/model"
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
 )
 
 // maxShown limits an event's shown data, in bytes.
@@ -25,14 +27,14 @@ func (d *drive) showEvent(e *providerproto.AgentTurnEvent) error {
 	}
 	d.said.marks = append(d.said.marks, mark{e.GetSeq(), d.said.whole.Len()})
 	kind, phase := kindOf(e)
-	isRaw := d.isTranslated(e, kind) && hasMore(e)
+	isOfTurn := strings.HasPrefix(e.GetType(), "turn.")
+	isOwnCall := kind == "tool" && d.known[clip.Clean(cmp.Or(e.GetDisplay().GetRef(), dataText(e, "tool_call_id", "toolCallId", "call_id", "callId")))]
+	isTranslated := slices.Contains(translatedKinds, kind) || isOwnCall || isOfTurn && kind != "tool"
+	isRaw := isTranslated && hasMore(e)
 	if isRaw {
 		d.showActivity(e, true)
 	}
-	text := e.GetDisplay().GetText()
-	if text == "" {
-		text = dataText(e, "text", "delta", "content")
-	}
+	text := cmp.Or(e.GetDisplay().GetText(), dataText(e, "text", "delta", "content"))
 	switch {
 	case kind == "text" && phase == "delta":
 		return d.said.say(text)
@@ -44,13 +46,13 @@ func (d *drive) showEvent(e *providerproto.AgentTurnEvent) error {
 	case kind == "reasoning", kind == "interaction", kind == "status":
 		return nil
 	case kind == "error":
-		d.said.failure = firstText(e.GetDisplay().GetText(), dataText(e, "error", "message", "status_message"))
-		if strings.HasPrefix(e.GetType(), "turn.") {
+		d.said.failure = clip.Clean(cmp.Or(e.GetDisplay().GetText(), dataText(e, "error", "message", "status_message")))
+		if isOfTurn {
 			return nil
 		}
-	case kind == "tool" && d.known[firstText(e.GetDisplay().GetRef(), dataText(e, "tool_call_id", "toolCallId", "call_id", "callId"))]:
-		return nil // the loop shows its own calls
-	case kind == "" && strings.HasPrefix(e.GetType(), "turn."):
+	case isOwnCall: // the loop shows it
+		return nil
+	case kind == "" && isOfTurn:
 		return nil
 	}
 	if !isRaw {
@@ -59,19 +61,8 @@ func (d *drive) showEvent(e *providerproto.AgentTurnEvent) error {
 	return nil
 }
 
-// isTranslated reports whether an event becomes one of the turn's own events.
-func (d *drive) isTranslated(e *providerproto.AgentTurnEvent, kind string) bool {
-	switch kind {
-	case "text", "reasoning", "interaction", "status":
-		return true
-	case "error":
-		return strings.HasPrefix(e.GetType(), "turn.")
-	case "tool":
-		return d.known[firstText(e.GetDisplay().GetRef(), dataText(e, "tool_call_id", "toolCallId", "call_id", "callId"))]
-	default:
-		return strings.HasPrefix(e.GetType(), "turn.")
-	}
-}
+// translatedKinds are the kinds of events that always become events of the turn.
+var translatedKinds = []string{"text", "reasoning", "interaction", "status"}
 
 // translatedFields are the data fields of known event types. The turn's events contain their
 // values.
@@ -153,20 +144,10 @@ func (d *drive) showActivity(e *providerproto.AgentTurnEvent, raw bool) {
 }
 
 // jsonOf returns a message as JSON; null if it is too large or cannot be encoded.
-func jsonOf(m protoMessage) json.RawMessage {
+func jsonOf(m proto.Message) json.RawMessage {
 	data, err := protojson.Marshal(m)
 	if err != nil || len(data) > maxShown {
 		return json.RawMessage("null")
 	}
 	return json.RawMessage(clip.Clean(string(data)))
-}
-
-// firstText returns the first text that is not empty.
-func firstText(texts ...string) string {
-	for _, text := range texts {
-		if text != "" {
-			return clip.Clean(text)
-		}
-	}
-	return ""
 }

@@ -1,12 +1,14 @@
 package provider
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/providerproto"
 	"github.com/agentruntime/agentruntime/internal/wait"
 	"github.com/agentruntime/agentruntime/model"
@@ -111,8 +113,7 @@ func (d *drive) reattach(ctx context.Context, err error) error {
 		return d.explainError(ctx, "continue the turn", err)
 	}
 	if p := d.process.current(); lost && !p.Elsewhere && !p.Capabilities.GetResumableTurns() {
-		d.at.Live = false
-		return d.lostError(err)
+		return d.loseTurn(err)
 	}
 	d.releaseProcess()
 	if err := d.attach(ctx); err != nil {
@@ -123,7 +124,7 @@ func (d *drive) reattach(ctx context.Context, err error) error {
 		return nil
 	}
 	if status.Code(err) == codes.NotFound {
-		return d.notFound(err)
+		return d.loseTurn(err)
 	}
 	if isSilence(err) || err != nil && d.isLost() { // calls are canceled with their connection
 		_ = wait.For(ctx, lastPoll)
@@ -173,7 +174,7 @@ func (d *drive) lookAtTurn(ctx context.Context, called bool) (done bool, err err
 	case d.isUnborn(err):
 		return false, nil
 	case status.Code(err) == codes.NotFound:
-		return true, d.notFound(err)
+		return true, d.loseTurn(err)
 	case err != nil:
 		return false, err
 	}
@@ -189,13 +190,6 @@ func (d *drive) lookAtTurn(ctx context.Context, called bool) (done bool, err err
 		return d.askQuestions(ctx)
 	}
 	return false, nil
-}
-
-// notFound reports that the provider does not know the turn. A provider that keeps its turns
-// never received it; otherwise this is uncertain, and the turn must not be started again.
-func (d *drive) notFound(err error) error {
-	d.at.Live = false
-	return d.lostError(err)
 }
 
 // finishTurn ends the answer with the provider's turn.
@@ -222,9 +216,9 @@ func (d *drive) finishTurn(ctx context.Context, turn *providerproto.AgentTurn) (
 		}
 		return true, d.said.pass(model.Event{Type: model.EventFinish, Reason: model.FinishStop})
 	case providerproto.AgentExecutionStatus_AGENT_EXECUTION_STATUS_CANCELED:
-		return true, &TurnError{Detail: firstText(turn.GetStatusMessage(), "the provider canceled the turn")}
+		return true, &TurnError{Detail: clip.Clean(cmp.Or(turn.GetStatusMessage(), "the provider canceled the turn"))}
 	case providerproto.AgentExecutionStatus_AGENT_EXECUTION_STATUS_FAILED:
-		return true, &TurnError{Code: CodeFailed, Detail: firstText(turn.GetStatusMessage(), d.said.failure, "the provider's turn has failed")}
+		return true, &TurnError{Code: CodeFailed, Detail: clip.Clean(cmp.Or(turn.GetStatusMessage(), d.said.failure, "the provider's turn has failed"))}
 	default:
 		return true, &TurnError{Code: CodeProtocol, Detail: fmt.Sprintf("the provider's turn has the status %s", turn.GetStatus())}
 	}

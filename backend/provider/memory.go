@@ -24,10 +24,8 @@ func (d *drive) knowsSession() bool {
 
 // rememberSession returns a session's state with the provider's session added.
 func (d *drive) rememberSession(session map[string]json.RawMessage) map[string]json.RawMessage {
-	kept := maps.Clone(session)
-	if kept == nil {
-		kept = make(map[string]json.RawMessage, 1)
-	}
+	kept := make(map[string]json.RawMessage, len(session)+1)
+	maps.Copy(kept, session)
 	kept[memoryKey(d.job.Agent.ID)] = encodeRecord(&memory{positionVersion, d.at.Provider, d.at.SessionID})
 	return kept
 }

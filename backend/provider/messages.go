@@ -9,13 +9,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/providerproto"
 	"github.com/agentruntime/agentruntime/model"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
-)
-
-type (
-	protoMessage   = proto.Message
-	structpbStruct = structpb.Struct
 )
 
 // structOf returns fields as a message; nil if absent.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -54,16 +55,10 @@ func (p *provider) Host(e *spec.Endpoint) (backend.Backend, error) {
 	return &hosted{provider: p, options: o, limit: e.Limit()}, nil
 }
 
-// acquire returns a process for a turn of a session.
-func (p *provider) acquire(ctx context.Context, session string) (*pool.Lease, error) {
+// acquire returns a process for a turn of a session, or with once why a start failed.
+func (p *provider) acquire(ctx context.Context, session string, once bool) (*pool.Lease, error) {
 	p.hosts.noteUse(p.host)
-	return p.host.Acquire(ctx, session)
-}
-
-// acquireFirst returns a process, or why a start failed.
-func (p *provider) acquireFirst(ctx context.Context) (*pool.Lease, error) {
-	p.hosts.noteUse(p.host)
-	return p.host.AcquireFirst(ctx)
+	return p.host.Acquire(ctx, session, once)
 }
 
 // Start starts the initial processes.
@@ -76,7 +71,7 @@ func (p *provider) Start() {
 // Probe starts the provider, or connects to the running one, and returns why an agent cannot run
 // there.
 func (p *provider) Probe(ctx context.Context, agent *spec.Agent) error {
-	lease, err := p.acquireFirst(ctx)
+	lease, err := p.acquire(ctx, "", true)
 	if err != nil {
 		return err
 	}
@@ -92,7 +87,7 @@ var errUnusable = errors.New("the provider cannot be used now; the reason is in 
 func (p *provider) Capabilities(ctx context.Context) (backend.Capabilities, error) {
 	can := p.host.Capabilities()
 	if can == nil {
-		lease, err := p.acquireFirst(ctx)
+		lease, err := p.acquire(ctx, "", true)
 		switch {
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
@@ -154,12 +149,7 @@ func canCallTools(can *providerproto.AgentProviderCapabilities) bool {
 
 // listsTools reports whether a provider lists the tools of its host.
 func listsTools(can *providerproto.AgentProviderCapabilities) bool {
-	for _, mode := range can.GetSupportedToolSources() {
-		if mode == providerproto.AgentToolSourceMode_AGENT_TOOL_SOURCE_MODE_MCP_CATALOG {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(can.GetSupportedToolSources(), providerproto.AgentToolSourceMode_AGENT_TOOL_SOURCE_MODE_MCP_CATALOG)
 }
 
 // Retire gives the provider's turns the time of a shutdown, unless another configuration also uses

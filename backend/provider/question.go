@@ -2,6 +2,7 @@ package provider
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -172,7 +173,7 @@ func (q question) answer(ctx context.Context, i *providerproto.AgentInteraction,
 	case a.Action == interaction.Cancel && !approval:
 		d := q.drive
 		d.hosted.provider.host.service.CloseTurn(d.at.TurnID)
-		if _, err := cancelTurn(ctx, d.process.current().Instance, &d.at, firstText(a.Reason, "the question was not answered")); err != nil {
+		if _, err := cancelTurn(ctx, d.process.current().Instance, &d.at, clip.Clean(cmp.Or(a.Reason, "the question was not answered"))); err != nil {
 			return tools.Result{}, err
 		}
 		return tools.ErrorResult("the question was not answered"), nil

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,6 +20,9 @@ const maxUnsettled = 1024
 
 // errReused reports that an id names another call already.
 var errReused = errors.New("the id of the call belongs to another call")
+
+// errEnded reports a call of a turn that has ended.
+var errEnded = errors.New("the turn has ended")
 
 // errTooMany reports too many concurrent calls of a turn.
 var errTooMany = fmt.Errorf("%d tool calls of the turn already wait for their result", maxUnsettled)
@@ -150,42 +154,36 @@ func (d *CallQueue) SettleCall(id string, outcome Outcome) {
 	}
 }
 
-// makeCall queues a call, unless it is known, and waits for its outcome. ok is false if the turn
-// ended first.
-func (d *CallQueue) makeCall(ctx context.Context, c Call) (outcome Outcome, ok bool, err error) {
-	p, known, err := d.enterCall(c)
+// makeCall queues a call, unless it is known, and waits for its outcome.
+func (d *CallQueue) makeCall(ctx context.Context, c Call) (Outcome, error) {
+	p, err := d.enterCall(c)
 	if err != nil {
-		return Outcome{}, true, err
-	}
-	if p == nil {
-		return Outcome{}, false, nil
-	}
-	if known && !p.sameAs(&c) {
-		return Outcome{}, true, errReused
+		return Outcome{}, err
 	}
 	select {
 	case <-p.done:
-		return p.outcome, true, nil
+		return p.outcome, nil
 	case <-d.over:
-		return Outcome{}, false, nil
+		return Outcome{}, errEnded
 	case <-ctx.Done():
-		return Outcome{}, true, ctx.Err()
+		return Outcome{}, ctx.Err()
 	}
 }
 
-// enterCall returns the call with an id and queues it if it is new; nil if the turn has ended or
-// too many calls wait.
-func (d *CallQueue) enterCall(c Call) (p *pending, known bool, err error) {
+// enterCall returns the call with an id and queues it if it is new.
+func (d *CallQueue) enterCall(c Call) (*pending, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.closed {
-		return nil, false, nil
-	}
-	if p = d.calls[c.ID]; p != nil {
-		return p, true, nil
-	}
-	if d.unsettled >= maxUnsettled {
-		return nil, false, errTooMany
+	p := d.calls[c.ID]
+	switch {
+	case d.closed:
+		return nil, errEnded
+	case p != nil && !p.sameAs(&c):
+		return nil, errReused
+	case p != nil:
+		return p, nil
+	case d.unsettled >= maxUnsettled:
+		return nil, errTooMany
 	}
 	p = &pending{Call: c, done: make(chan struct{}), entered: true}
 	d.calls[c.ID] = p
@@ -193,7 +191,7 @@ func (d *CallQueue) enterCall(c Call) (p *pending, known bool, err error) {
 	if d.queue = append(d.queue, p); len(d.queue) == 1 {
 		close(d.waiting)
 	}
-	return p, false, nil
+	return p, nil
 }
 
 // sameAs reports whether another call is a repetition. Calls made before a restart are identified
@@ -217,10 +215,8 @@ func (d *CallQueue) close() {
 
 // toolNamed returns the tool with a name, or nil.
 func (d *CallQueue) toolNamed(name string) *Tool {
-	for i := range d.Tools {
-		if d.Tools[i].Name == name {
-			return &d.Tools[i]
-		}
+	if i := slices.IndexFunc(d.Tools, func(t Tool) bool { return t.Name == name }); i >= 0 {
+		return &d.Tools[i]
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ func TestTheCallsThatWaitAreLimited(t *testing.T) {
 	}
 	one.SettleCall("early", Outcome{Status: 200}) // it does not count
 	for i := range maxUnsettled {
-		if _, _, err := one.enterCall(Call{ID: fmt.Sprint(i), Tool: "pay"}); err != nil {
+		if _, err := one.enterCall(Call{ID: fmt.Sprint(i), Tool: "pay"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -33,7 +33,7 @@ func TestTheCallsThatWaitAreLimited(t *testing.T) {
 	if err := execute(one, "early"); err != nil {
 		t.Errorf("a call with a result: %v", err)
 	}
-	if _, _, err := two.enterCall(Call{ID: "0"}); err != nil {
+	if _, err := two.enterCall(Call{ID: "0"}); err != nil {
 		t.Errorf("a call of another turn: %v", err)
 	}
 	for len(one.TakeCalls(100)) > 0 {
@@ -43,10 +43,10 @@ func TestTheCallsThatWaitAreLimited(t *testing.T) {
 	}
 	one.SettleCall("0", Outcome{Status: 200})
 	one.SettleCall("0", Outcome{Status: 200}) // counts once
-	if _, _, err := one.enterCall(Call{ID: "more", Tool: "pay"}); err != nil {
+	if _, err := one.enterCall(Call{ID: "more", Tool: "pay"}); err != nil {
 		t.Errorf("one call more, once another has its result: %v", err)
 	}
-	if _, _, err := one.enterCall(Call{ID: "again", Tool: "pay"}); err == nil {
+	if _, err := one.enterCall(Call{ID: "again", Tool: "pay"}); err == nil {
 		t.Error("a result made room for two calls")
 	}
 }

@@ -4,6 +4,7 @@
 package hostservice
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -139,7 +140,7 @@ func (s *Service) callsOf(ctx context.Context, grant, session, turn string) (*Ca
 	case d != nil && !signed && !d.accepts(grant):
 		return nil, status.Error(codes.PermissionDenied, errGrant.Error())
 	case d == nil || d.SessionID != session:
-		return nil, status.Error(codes.PermissionDenied, "the turn has ended")
+		return nil, status.Error(codes.PermissionDenied, errEnded.Error())
 	}
 	return d, nil
 }
@@ -171,10 +172,7 @@ func (s *Service) ExecuteTool(ctx context.Context, req *providerproto.ExecuteAge
 	if err != nil {
 		return nil, err
 	}
-	id := req.GetToolCallId()
-	if id == "" {
-		id = req.GetIdempotencyKey()
-	}
+	id := cmp.Or(req.GetToolCallId(), req.GetIdempotencyKey())
 	if id == "" {
 		return nil, status.Error(codes.InvalidArgument, "tool_call_id or idempotency_key is required")
 	}
@@ -188,16 +186,16 @@ func (s *Service) ExecuteTool(ctx context.Context, req *providerproto.ExecuteAge
 			return nil, status.Errorf(codes.InvalidArgument, "the arguments are not JSON: %v", err)
 		}
 	}
-	outcome, ok, err := d.makeCall(ctx, Call{ID: id, Tool: tool.Name, Arguments: arguments})
+	outcome, err := d.makeCall(ctx, Call{ID: id, Tool: tool.Name, Arguments: arguments})
 	switch {
 	case errors.Is(err, errReused):
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	case errors.Is(err, errTooMany):
 		return nil, status.Error(codes.ResourceExhausted, err.Error())
+	case errors.Is(err, errEnded):
+		return nil, status.Error(codes.PermissionDenied, err.Error())
 	case err != nil:
 		return nil, status.FromContextError(err).Err()
-	case !ok:
-		return nil, status.Error(codes.PermissionDenied, "the turn has ended")
 	}
 	return &providerproto.ExecuteAgentToolResponse{Status: outcome.Status, Body: outcome.Body}, nil
 }

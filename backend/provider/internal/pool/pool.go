@@ -138,8 +138,8 @@ func (p *Pool) removeSockets() error {
 	return err
 }
 
-// setSlot changes a slot and wakes the waiters for one.
-func (p *Pool) setSlot(_ *slot, change func()) {
+// changeSlot changes a slot and wakes the waiters for one.
+func (p *Pool) changeSlot(change func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	change()
@@ -163,20 +163,9 @@ type Lease struct {
 func (l *Lease) Release() {
 	l.released.Do(func() {
 		p := l.slot.pool
-		p.setSlot(l.slot, func() { l.slot.turns-- })
+		p.changeSlot(func() { l.slot.turns-- })
 	})
 }
-
-// Acquire returns a process for a turn of a session: the process of its earlier turns, or the
-// least busy one. It waits for a starting process. The error omits the reason of a failed start,
-// which the provider may have worded; the log has it.
-func (p *Pool) Acquire(ctx context.Context, session string) (*Lease, error) {
-	return p.acquire(ctx, session, false)
-}
-
-// AcquireFirst returns a process, or the start failure if none is ready: it does not wait for
-// another start.
-func (p *Pool) AcquireFirst(ctx context.Context) (*Lease, error) { return p.acquire(ctx, "", true) }
 
 // Capabilities returns the capabilities of a ready process; nil while none is ready.
 func (p *Pool) Capabilities() *providerproto.AgentProviderCapabilities {
@@ -190,7 +179,11 @@ func (p *Pool) Capabilities() *providerproto.AgentProviderCapabilities {
 	return nil
 }
 
-func (p *Pool) acquire(ctx context.Context, session string, once bool) (*Lease, error) {
+// Acquire returns a process for a turn of a session: the process of its earlier turns, or the
+// least busy one. It waits for a starting process. The error omits the reason of a failed start,
+// which the provider may have worded; the log has it. With once, a failed start is returned instead
+// of waiting for another.
+func (p *Pool) Acquire(ctx context.Context, session string, once bool) (*Lease, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, p.settings.StartupTimeout, fmt.Errorf("no process was ready within %s", p.settings.StartupTimeout))
 	defer cancel()
 	for {

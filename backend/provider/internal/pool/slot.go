@@ -69,7 +69,7 @@ func (p *Pool) fillSlot(ctx context.Context, s *slot) {
 			pause = firstBackoff
 		}
 		if p.settings.NeverRestart {
-			p.setSlot(s, func() { s.dead, s.failure = true, errors.Join(errNotRunning, err) })
+			p.changeSlot(func() { s.dead, s.failure = true, errors.Join(errNotRunning, err) })
 			p.settings.Logger.Error("provider ended", "slot", s.number, "error", err)
 			return
 		}
@@ -91,7 +91,7 @@ func (p *Pool) runInstance(ctx context.Context, s *slot) (err error) {
 	defer cancel()
 	address, c, end, err := p.launch(s)
 	if err != nil {
-		p.setSlot(s, func() { s.failure = err })
+		p.changeSlot(func() { s.failure = err })
 		return err
 	}
 	defer end()
@@ -120,14 +120,14 @@ func (p *Pool) runInstance(ctx context.Context, s *slot) (err error) {
 	}
 	if err != nil {
 		err = explainStart(starting, c, err)
-		p.setSlot(s, func() { s.failure = err })
+		p.changeSlot(func() { s.failure = err })
 		return err
 	}
 	i := &Instance{AgentProviderClient: providerproto.NewAgentProviderClient(conn), Capabilities: can, Elsewhere: c == nil, conn: conn, lost: make(chan struct{})}
-	p.setSlot(s, func() { p.started++; i.Number = p.started; s.instance, s.failure = i, nil })
+	p.changeSlot(func() { p.started++; i.Number = p.started; s.instance, s.failure = i, nil })
 	p.settings.Logger.Info("provider ready", "slot", s.number, "process", i.Number)
 	defer func() {
-		p.setSlot(s, func() { s.instance = nil })
+		p.changeSlot(func() { s.instance = nil })
 		close(i.lost)
 	}()
 	return p.watchHealth(ctx, i, c, exited, broken)
