@@ -1,6 +1,7 @@
 package agui
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -52,10 +53,7 @@ func (x *exchange) readHistory(turn *service.Turn) ([]json.RawMessage, error) {
 
 // viewMessage returns a message in the client's form: several if it has thoughts or results.
 func viewMessage(m *model.Message, index int) []object {
-	id := m.ID
-	if id == "" {
-		id = "message/" + strconv.Itoa(index)
-	}
+	id := cmp.Or(m.ID, "message/"+strconv.Itoa(index))
 	switch m.Role {
 	case model.RoleAssistant:
 		return viewAnswer(m, id)

@@ -1,6 +1,7 @@
 package agui
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -154,10 +155,7 @@ func (r *resumption) toAnswer(ctx context.Context, q *surfacekit.Question) (inte
 	if json.Unmarshal(r.Payload, &given) != nil {
 		given = decision{} // a pointer is set even if its value is invalid
 	}
-	reason := given.Reason
-	if reason == "" {
-		reason = given.Message
-	}
+	reason := cmp.Or(given.Reason, given.Message)
 	if r.Status == statusCanceled {
 		return surfacekit.AnswerApproval(ctx, q.InteractionRequest, false, reason)
 	}
@@ -238,12 +236,9 @@ type asked struct {
 }
 
 func newInterrupt(q *surfacekit.Question) interrupt {
-	i := interrupt{ID: q.ID, Reason: q.Action, Message: q.Message, Metadata: asked{q.Tool, q.Arguments, q.Parameters}}
+	i := interrupt{ID: q.ID, Reason: cmp.Or(q.Action, "approval"), Message: q.Message, Metadata: asked{q.Tool, q.Arguments, q.Parameters}}
 	if q.Call != nil {
 		i.ToolCallID = q.Call.ID
-	}
-	if i.Reason == "" {
-		i.Reason = "approval"
 	}
 	var form map[string]json.RawMessage
 	if json.Unmarshal(q.ResponseSchema, &form) == nil && form != nil {

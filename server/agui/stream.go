@@ -1,6 +1,7 @@
 package agui
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"strconv"
@@ -279,10 +280,6 @@ func (s *stream) End(d *event.RunFinish) {
 	case status == event.StatusCanceled:
 		s.writeError("cancelled", surfacekit.StatusMessage(why, false))
 	default:
-		code := why.Code
-		if code == "" {
-			code = string(why.Type)
-		}
-		s.writeError(code, surfacekit.StatusMessage(why, false))
+		s.writeError(cmp.Or(why.Code, string(why.Type)), surfacekit.StatusMessage(why, false))
 	}
 }

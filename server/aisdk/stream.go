@@ -1,6 +1,7 @@
 package aisdk
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -246,12 +247,8 @@ func (s *stream) Ask(q *surfacekit.Question) {
 	switch {
 	case q.RunsAtClient():
 	case q.IsWords() || q.Call == nil:
-		text := q.Message
-		if text == "" {
-			text = q.Action
-		}
 		s.WriteEvent("text-start", object{"id": q.ID})
-		s.WriteEvent("text-delta", object{"id": q.ID, "delta": text})
+		s.WriteEvent("text-delta", object{"id": q.ID, "delta": cmp.Or(q.Message, q.Action)})
 		s.WriteEvent("text-end", object{"id": q.ID})
 	default:
 		s.WriteEvent("tool-approval-request", object{"approvalId": q.ID, "toolCallId": q.Call.ID})

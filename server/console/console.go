@@ -4,6 +4,7 @@ package console
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"crypto/sha256"
 	"embed"
@@ -147,11 +148,7 @@ func serveFile(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the console cannot be read", http.StatusInternalServerError)
 		return
 	}
-	name := r.PathValue("file")
-	if name == "" {
-		name = "index.html"
-	}
-	a, ok := assets[name]
+	a, ok := assets[cmp.Or(r.PathValue("file"), "index.html")]
 	if !ok {
 		http.NotFound(w, r)
 		return

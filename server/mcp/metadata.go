@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 
@@ -34,10 +35,7 @@ func (s *Surface) serveMetadata(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "this server accepts no tokens of an authorization server", http.StatusNotFound)
 		return
 	}
-	path := strings.TrimPrefix(r.URL.EscapedPath(), metadataPath)
-	if path == "" {
-		path = "/mcp"
-	}
+	path := cmp.Or(strings.TrimPrefix(r.URL.EscapedPath(), metadataPath), "/mcp")
 	auth.ProtectedResourceMetadataHandler(&oauthex.ProtectedResourceMetadata{
 		Resource: s.publicURL() + path, AuthorizationServers: []string{issuer}, ScopesSupported: []string{settings.ScopeRunsWrite},
 		BearerMethodsSupported: []string{"header"}, ResourceName: "Agents",

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -107,11 +108,8 @@ func toolName(id string) string {
 func (v *view) describeTool(id, name string, agent *spec.Agent) *mcp.Tool {
 	effective, _ := v.set.Defaults.Apply(agent)
 	tool := &mcp.Tool{
-		Name: name, Title: id, Description: agent.Description, InputSchema: inputSchema(effective),
+		Name: name, Title: id, Description: cmp.Or(agent.Description, "The agent "+id+"."), InputSchema: inputSchema(effective),
 		Annotations: &mcp.ToolAnnotations{Title: id, OpenWorldHint: new(true)},
-	}
-	if tool.Description == "" {
-		tool.Description = "The agent " + id + "."
 	}
 	if out := outputSchema(effective); out != nil {
 		tool.OutputSchema = out

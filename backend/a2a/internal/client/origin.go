@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"net"
 	"net/netip"
 	"net/url"
@@ -12,10 +13,7 @@ import (
 
 // Origin returns the scheme, host and port of a URL in canonical form for comparison.
 func Origin(u *url.URL) string {
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
+	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 	return u.Scheme + "://" + net.JoinHostPort(strings.ToLower(strings.TrimSuffix(u.Hostname(), ".")), port)
 }
 
