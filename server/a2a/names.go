@@ -6,41 +6,12 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"strings"
 
-	apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
 // The protocol's JSON follows its protobuf messages, whose readers accept two forms of field
 // names: contextId and context_id. The SDK knows only the first.
-
-// requestMessages are the messages of the JSON-RPC methods.
-var requestMessages = map[string]protoreflect.MessageDescriptor{
-	"SendMessage":                      (*apb.SendMessageRequest)(nil).ProtoReflect().Descriptor(),
-	"SendStreamingMessage":             (*apb.SendMessageRequest)(nil).ProtoReflect().Descriptor(),
-	"GetTask":                          (*apb.GetTaskRequest)(nil).ProtoReflect().Descriptor(),
-	"ListTasks":                        (*apb.ListTasksRequest)(nil).ProtoReflect().Descriptor(),
-	"CancelTask":                       (*apb.CancelTaskRequest)(nil).ProtoReflect().Descriptor(),
-	"SubscribeToTask":                  (*apb.SubscribeToTaskRequest)(nil).ProtoReflect().Descriptor(),
-	"CreateTaskPushNotificationConfig": (*apb.TaskPushNotificationConfig)(nil).ProtoReflect().Descriptor(),
-	"GetTaskPushNotificationConfig":    (*apb.GetTaskPushNotificationConfigRequest)(nil).ProtoReflect().Descriptor(),
-	"ListTaskPushNotificationConfigs":  (*apb.ListTaskPushNotificationConfigsRequest)(nil).ProtoReflect().Descriptor(),
-	"DeleteTaskPushNotificationConfig": (*apb.DeleteTaskPushNotificationConfigRequest)(nil).ProtoReflect().Descriptor(),
-	"GetExtendedAgentCard":             (*apb.GetExtendedAgentCardRequest)(nil).ProtoReflect().Descriptor(),
-}
-
-// restMessage returns the message type of an HTTP+JSON request body; nil for none.
-func restMessage(path string) protoreflect.MessageDescriptor {
-	switch path = strings.TrimSuffix(path, "/"); {
-	case strings.HasSuffix(path, "/message:send"), strings.HasSuffix(path, "/message:stream"):
-		return requestMessages["SendMessage"]
-	case strings.HasSuffix(path, "/pushNotificationConfigs"):
-		return requestMessages["CreateTaskPushNotificationConfig"]
-	default:
-		return nil
-	}
-}
 
 // jsonNames returns the body of a request of version 1.0 with the names that the SDK
 // knows.
@@ -49,17 +20,19 @@ func (e *endpoint) jsonNames(r *http.Request, body []byte) []byte {
 		return body
 	}
 	if !e.rpc {
-		if message := restMessage(r.URL.Path); message != nil {
-			return jsonFields(body, message)
+		switch method := restMethod(r); method {
+		case "SendMessage", "SendStreamingMessage", "CreateTaskPushNotificationConfig":
+			return jsonFields(body, methods[method].message)
+		default:
+			return body
 		}
-		return body
 	}
 	var fields map[string]json.RawMessage
 	var method string
-	if json.Unmarshal(body, &fields) != nil || json.Unmarshal(fields["method"], &method) != nil || requestMessages[method] == nil {
+	if json.Unmarshal(body, &fields) != nil || json.Unmarshal(fields["method"], &method) != nil || methods[method].message == nil {
 		return body // the handler reports errors
 	}
-	params := jsonFields(fields["params"], requestMessages[method])
+	params := jsonFields(fields["params"], methods[method].message)
 	if bytes.Equal(params, fields["params"]) {
 		return body
 	}
@@ -147,13 +120,10 @@ func reencode(value any, otherwise []byte) []byte {
 	return data
 }
 
-// queryMessages are the message types of HTTP+JSON queries.
-var queryMessages = []string{"ListTasks", "GetTask", "ListTaskPushNotificationConfigs"}
-
 // jsonQuery converts query parameters to their JSON names.
 func jsonQuery(q url.Values) (changed bool) {
-	for _, method := range queryMessages {
-		fields := requestMessages[method].Fields()
+	for _, method := range []string{"ListTasks", "GetTask", "ListTaskPushNotificationConfigs"} {
+		fields := methods[method].message.Fields()
 		for i := range fields.Len() {
 			name, plain := fields.Get(i).JSONName(), string(fields.Get(i).Name())
 			if values, ok := q[plain]; ok && name != plain && !q.Has(name) {

@@ -40,7 +40,8 @@ func filled(message protoreflect.MessageDescriptor, plain bool, depth int) map[s
 }
 
 func TestEveryFieldOfARequestMayHaveItsPlainName(t *testing.T) {
-	for method, message := range requestMessages {
+	for method, m := range methods {
+		message := m.message
 		body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": filled(message, true, 6)})
 		if err != nil {
 			t.Fatal(err)

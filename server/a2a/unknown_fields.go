@@ -37,26 +37,26 @@ func (e *endpoint) shapeOf(r *http.Request, spoken version, body []byte) any {
 		if spoken == v03 {
 			return oldRPCShapes[request.Method]
 		}
-		return rpcShapes[request.Method]
+		return methods[request.Method].call
 	}
 	if len(body) == 0 {
 		return nil
 	}
 	if spoken == v03 {
-		return oldRESTShapes[restMethod(r)]
+		return methods[restMethod(r)].oldBody
 	}
-	return restShapes[restMethod(r)]
+	return methods[restMethod(r)].body
 }
 
 // warnUnknownParameters names the unknown parameters of a query.
 func (e *endpoint) warnUnknownParameters(w http.ResponseWriter, r *http.Request, q url.Values) {
-	method := restMethod(r)
-	known, ok := queryNames[method]
-	if old, has := oldQueryNames[method]; has && e.spoken == v03 {
-		known = old
-	}
+	method, ok := methods[restMethod(r)]
 	if !ok {
 		return // the handler knows no such method
+	}
+	known := method.query
+	if e.spoken == v03 {
+		known = method.oldQuery
 	}
 	var unknown []*server.UnknownFieldError
 	for _, name := range slices.Sorted(maps.Keys(q)) {
@@ -68,91 +68,6 @@ func (e *endpoint) warnUnknownParameters(w http.ResponseWriter, r *http.Request,
 		}
 	}
 	server.WarnUnknownFields(w, r, e.server.settings.Logger, unknown)
-}
-
-// restMethod returns the method that an HTTP+JSON request calls, by its name in version 1.0; empty
-// for none.
-func restMethod(r *http.Request) string {
-	path := strings.TrimPrefix(strings.TrimSuffix(r.PathValue("path"), "/"), "v1/")
-	post := r.Method == http.MethodPost
-	switch path {
-	case "message:send":
-		return "SendMessage"
-	case "message:stream":
-		return "SendStreamingMessage"
-	case "tasks":
-		return "ListTasks"
-	case "extendedAgentCard", "card":
-		return "GetExtendedAgentCard"
-	}
-	task, ok := strings.CutPrefix(path, "tasks/")
-	_, config, ofConfigs := strings.Cut(task, "/pushNotificationConfigs")
-	switch {
-	case !ok:
-		return ""
-	case ofConfigs && config == "" && post:
-		return "CreateTaskPushNotificationConfig"
-	case ofConfigs && config == "":
-		return "ListTaskPushNotificationConfigs"
-	case ofConfigs && r.Method == http.MethodDelete:
-		return "DeleteTaskPushNotificationConfig"
-	case ofConfigs:
-		return "GetTaskPushNotificationConfig"
-	case strings.HasSuffix(task, ":subscribe"):
-		return "SubscribeToTask"
-	case strings.HasSuffix(task, ":cancel"):
-		return "CancelTask"
-	default:
-		return "GetTask"
-	}
-}
-
-// queryNames are the query parameters that a method may have over HTTP+JSON.
-var queryNames = map[string][]string{
-	"SendMessage":          nil,
-	"SendStreamingMessage": nil,
-	"GetTask":              {"historyLength", "tenant"},
-	"ListTasks": {
-		"contextId", "historyLength", "includeArtifacts", "lastUpdatedAfter", "pageSize", "pageToken", "status",
-		"statusTimestampAfter", "tenant",
-	},
-	"CancelTask":                       nil,
-	"SubscribeToTask":                  {"tenant"},
-	"CreateTaskPushNotificationConfig": nil,
-	"GetTaskPushNotificationConfig":    {"tenant"},
-	"ListTaskPushNotificationConfigs":  {"pageSize", "pageToken", "tenant"},
-	"DeleteTaskPushNotificationConfig": {"tenant"},
-	"GetExtendedAgentCard":             {"tenant"},
-}
-
-// oldQueryNames are the names that differ in version 0.3: its lists of push configurations have one
-// page.
-var oldQueryNames = map[string][]string{
-	"GetTask":                          {"historyLength"},
-	"ListTasks":                        {"contextId", "historyLength", "includeArtifacts", "lastUpdatedAfter", "pageSize", "pageToken", "status"},
-	"SubscribeToTask":                  nil,
-	"GetTaskPushNotificationConfig":    nil,
-	"ListTaskPushNotificationConfigs":  nil,
-	"DeleteTaskPushNotificationConfig": nil,
-	"GetExtendedAgentCard":             nil,
-}
-
-// restShapes are the bodies of version 1.0 over HTTP+JSON.
-var restShapes = map[string]any{
-	"SendMessage":                      new(sendShape),
-	"SendStreamingMessage":             new(sendShape),
-	"CancelTask":                       new(a2a.CancelTaskRequest),
-	"SubscribeToTask":                  new(a2a.SubscribeToTaskRequest),
-	"CreateTaskPushNotificationConfig": new(a2a.PushConfig),
-}
-
-// oldRESTShapes are the shapes of version 0.3.
-var oldRESTShapes = map[string]any{
-	"SendMessage":                      new(pbjson.SendMessageRequest),
-	"SendStreamingMessage":             new(pbjson.SendMessageRequest),
-	"CancelTask":                       new(oldNameShape),
-	"SubscribeToTask":                  new(oldNameShape),
-	"CreateTaskPushNotificationConfig": new(oldPushBodyShape),
 }
 
 // oldPushBodyShape is a request with a wrapped or unwrapped configuration.
@@ -172,20 +87,6 @@ type rpcShape[Params any] struct {
 	ID      json.RawMessage `json:"id"`
 	Method  string          `json:"method"`
 	Params  *Params         `json:"params"`
-}
-
-var rpcShapes = map[string]any{
-	"SendMessage":                      new(rpcShape[sendShape]),
-	"SendStreamingMessage":             new(rpcShape[sendShape]),
-	"GetTask":                          new(rpcShape[a2a.GetTaskRequest]),
-	"ListTasks":                        new(rpcShape[a2a.ListTasksRequest]),
-	"CancelTask":                       new(rpcShape[a2a.CancelTaskRequest]),
-	"SubscribeToTask":                  new(rpcShape[a2a.SubscribeToTaskRequest]),
-	"CreateTaskPushNotificationConfig": new(rpcShape[a2a.PushConfig]),
-	"GetTaskPushNotificationConfig":    new(rpcShape[a2a.GetTaskPushConfigRequest]),
-	"ListTaskPushNotificationConfigs":  new(rpcShape[a2a.ListTaskPushConfigRequest]),
-	"DeleteTaskPushNotificationConfig": new(rpcShape[a2a.DeleteTaskPushConfigRequest]),
-	"GetExtendedAgentCard":             new(rpcShape[a2a.GetExtendedAgentCardRequest]),
 }
 
 // sendShape has the fields of a message to send. It adds the fields of parts, which decode
