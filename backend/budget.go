@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/spec"
 )
@@ -31,11 +30,6 @@ type BudgetError struct {
 // Error names the budget and its limit.
 func (e *BudgetError) Error() string {
 	return fmt.Sprintf("the budget of %s is used up: %g of %g", e.Budget, e.Used, e.Limit)
-}
-
-// toTermination returns the turn's termination.
-func (e *BudgetError) toTermination() event.Termination {
-	return event.Termination{Type: event.BudgetExceeded, Code: e.Budget, Detail: e.Error()}
 }
 
 // Spent is the usage of a turn and its delegates.

@@ -60,7 +60,7 @@ func TerminationOf(err error) event.Termination {
 		return event.Termination{Type: event.Failed, Code: code, Detail: err.Error()}
 	}
 	if budget, ok := errors.AsType[*BudgetError](err); ok {
-		return budget.toTermination()
+		return event.Termination{Type: event.BudgetExceeded, Code: budget.Budget, Detail: budget.Error()}
 	}
 	if t, ok := errors.AsType[Terminator](err); ok {
 		return t.Termination()

@@ -21,7 +21,7 @@ func (d *drive) openCalls() error {
 	}
 	entries := d.job.Local.Tools
 	offered := make([]hostservice.Tool, 0, len(d.job.Local.Offered))
-	if d.callsTools() {
+	if canCallTools(d.process.current().Capabilities) && !d.hosted.provider.toolless {
 		for _, t := range d.job.Local.Offered {
 			offered = append(offered, hostservice.Tool{Tool: t, Effect: entries.Get(t.Name).Descriptor.EffectClass()})
 		}
@@ -38,11 +38,6 @@ func (d *drive) openCalls() error {
 		d.settleResults(d.job.State.Messages)
 	}
 	return nil
-}
-
-// callsTools reports whether the provider can call tools here.
-func (d *drive) callsTools() bool {
-	return canCallTools(d.process.current().Capabilities) && !d.hosted.provider.toolless
 }
 
 // deliverResults hands the results of the last calls to the provider.

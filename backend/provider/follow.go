@@ -43,7 +43,11 @@ func (d *drive) followTurn(ctx context.Context) error {
 		if called && d.process.current().Capabilities.GetParallelToolCalls() {
 			_ = wait.For(ctx, gatherTime)
 		}
-		n, done, err := d.look(ctx, called)
+		done := false
+		n, err := d.readEvents(ctx)
+		if err == nil || d.isUnborn(err) {
+			done, err = d.lookAtTurn(ctx, called)
+		}
 		if done {
 			return err
 		}
@@ -61,14 +65,6 @@ func (d *drive) followTurn(ctx context.Context) error {
 		}
 		pause = min(2*pause, lastPoll)
 	}
-}
-
-// look forwards and counts the new events, and checks the turn.
-func (d *drive) look(ctx context.Context, called bool) (n int, done bool, err error) {
-	if n, err = d.readEvents(ctx); err == nil || d.isUnborn(err) {
-		done, err = d.lookAtTurn(ctx, called)
-	}
-	return n, done, err
 }
 
 // isUnborn reports whether a call failed because the turn is still being created.

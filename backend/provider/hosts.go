@@ -53,8 +53,6 @@ type host struct {
 	answers time.Duration
 }
 
-func newHosts() *hosts { return &hosts{open: map[hostKey]*host{}} }
-
 // retireHost limits the time of a host's turns if it has no current user.
 func (h *hosts) retireHost(shared *host) {
 	h.mu.Lock()

@@ -22,7 +22,7 @@ func Kinds() []backend.AgentProviderKind {
 // KindsWithManager returns Kinds and a function that sets the manager for the providers' requests
 // for sessions and turns.
 func KindsWithManager() ([]backend.AgentProviderKind, func(providerproto.Manager)) {
-	h := newHosts()
+	h := &hosts{open: map[hostKey]*host{}}
 	return []backend.AgentProviderKind{
 		spec.NewKind("process", "A provider that is started here.", h.openProcess),
 		spec.NewKind("address", "A provider that is running on this machine.", h.openAddress),

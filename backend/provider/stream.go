@@ -16,21 +16,15 @@ import (
 // until it calls tools or its turn ends.
 func (d *drive) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
-		err := d.continueTurn(ctx, req, yield)
+		d.said = saying{yield: yield}
+		err := d.proceed(ctx, req)
+		if errors.Is(err, errBusy) {
+			err = d.passCalls()
+		}
 		if err != nil && !errors.Is(err, errStopped) {
 			yield(model.Event{}, err)
 		}
 	}
-}
-
-// continueTurn lets the provider continue.
-func (d *drive) continueTurn(ctx context.Context, req *model.Request, yield func(model.Event, error) bool) error {
-	d.said = saying{yield: yield}
-	err := d.proceed(ctx, req)
-	if errors.Is(err, errBusy) {
-		return d.passCalls()
-	}
-	return err
 }
 
 // proceed starts or resumes the turn at the provider and follows it.

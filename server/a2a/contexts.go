@@ -25,12 +25,6 @@ func (c *call) sessionFor(ctx context.Context, message *a2a.Message, key string)
 	return session, contextError(err)
 }
 
-// findSession returns the session for a context's id; nil if the caller has none with the agent.
-func (c *call) findSession(ctx context.Context, contextID string) (*service.Session, error) {
-	session, err := c.newThreads().Find(ctx, contextID)
-	return session, contextError(err)
-}
-
 func (c *call) newThreads() *surfacekit.Threads {
 	return &surfacekit.Threads{Service: c.service, Caller: c.caller, Agent: c.agent, Key: "a2a-context", Label: labelContext}
 }

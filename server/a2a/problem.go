@@ -63,11 +63,6 @@ type rpcError struct {
 	Message string `json:"message"`
 }
 
-// writeRPCProblem writes a JSON-RPC error for a request whose id is unknown.
-func writeRPCProblem(w http.ResponseWriter, status, code int, message string) {
-	writeJSON(w, status, rpcFailure{JSONRPC: "2.0", Error: rpcError{Code: code, Message: message}})
-}
-
 // restFailure is the response to an HTTP+JSON request that fails.
 type restFailure struct {
 	Error   restError `json:"error"`
@@ -130,7 +125,7 @@ func writeJSON(w http.ResponseWriter, status int, value any) {
 func (s *Server) WriteError(w http.ResponseWriter, r *http.Request, e *server.Error) {
 	switch reason := strings.ToUpper(e.Code); {
 	case isRPC(r):
-		writeRPCProblem(w, e.Status, codeOfStatus(e.Status), e.Message)
+		writeJSON(w, e.Status, rpcFailure{JSONRPC: "2.0", Error: rpcError{Code: codeOfStatus(e.Status), Message: e.Message}})
 	case isOldREST(r):
 		writeOldProblem(w, e.Status, codeOfStatus(e.Status), reason, e.Message)
 	default:

@@ -225,9 +225,11 @@ func (h *handler) ListTasks(ctx context.Context, req *a2a.ListTasksRequest) (_ *
 		return nil, err
 	}
 	if req.ContextID != "" {
-		if session, err := c.findSession(ctx, req.ContextID); err != nil {
-			return nil, err
-		} else if session != nil {
+		session, err := c.newThreads().Find(ctx, req.ContextID)
+		if err != nil {
+			return nil, contextError(err)
+		}
+		if session != nil { // else the caller has none with the agent
 			query.SessionID = session.ID
 		}
 	}

@@ -175,7 +175,11 @@ func (c *call) elicitation(p *service.Interaction) (*mcp.ElicitParams, string) {
 	if can.Elicitation.Form == nil && can.Elicitation.URL != nil {
 		return nil, none
 	}
-	return &mcp.ElicitParams{Mode: "form", Message: text, RequestedSchema: formSchema(p.Request.ResponseSchema)}, ""
+	form := flatForm(p.Request.ResponseSchema)
+	if form == nil {
+		form = textForm
+	}
+	return &mcp.ElicitParams{Mode: "form", Message: text, RequestedSchema: form}, ""
 }
 
 // authorizeURL returns the address for authorizing an agent; empty if unknown.
@@ -209,16 +213,7 @@ type property struct {
 	Maximum     *float64 `json:"maximum,omitempty"`
 }
 
-// formSchema returns the form for answers of a schema: its fields if they are simple,
-// else one text.
-func formSchema(schema json.RawMessage) json.RawMessage {
-	if form := flatForm(schema); form != nil {
-		return form
-	}
-	return textForm
-}
-
-// flatForm returns a schema as a form; nil if it is not a form.
+// flatForm returns a schema as a form; nil if its fields are not simple.
 func flatForm(schema json.RawMessage) json.RawMessage {
 	var form struct {
 		Type       string              `json:"type"`

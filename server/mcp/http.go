@@ -187,11 +187,9 @@ func userOf(extra *mcp.RequestExtra) *user {
 // allowsOrigin reports whether a request's page, if any, may send it. A page that rebinds its name
 // to a loopback address has a foreign Host.
 func (s *Surface) allowsOrigin(r *http.Request) bool {
-	public := &url.URL{}
-	if s.settings.PublicURL != nil {
-		if u, err := url.Parse(s.settings.PublicURL()); err == nil {
-			public = u
-		}
+	public, err := url.Parse(s.settings.PublicURL())
+	if err != nil {
+		public = &url.URL{}
 	}
 	host := &url.URL{Host: r.Host}
 	at, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
@@ -229,7 +227,7 @@ func writeRPCError(w http.ResponseWriter, status int, id json.RawMessage, code i
 // WriteError answers with an error of the router.
 func (s *Surface) WriteError(w http.ResponseWriter, r *http.Request, e *server.Error) {
 	h := w.Header()
-	if challenge := h.Get("WWW-Authenticate"); challenge != "" && s.issuer() != "" && strings.HasPrefix(r.URL.Path, "/mcp") {
+	if challenge := h.Get("WWW-Authenticate"); challenge != "" && s.settings.Issuer() != "" && strings.HasPrefix(r.URL.Path, "/mcp") {
 		h.Set("WWW-Authenticate", challenge+`, resource_metadata="`+s.publicURL()+metadataPath+r.URL.EscapedPath()+`"`)
 	}
 	_ = writeRPCError(w, e.Status, nil, jsonrpc.CodeInvalidRequest, e.Message) // a client that is gone needs no answer
@@ -284,11 +282,7 @@ func clipProblem(p []byte) []byte {
 	var m struct {
 		Version string          `json:"jsonrpc"`
 		ID      json.RawMessage `json:"id"`
-		Error   *struct {
-			Code    int64  `json:"code"`
-			Message string `json:"message"`
-			Data    any    `json:"data,omitempty"`
-		} `json:"error"`
+		Error   *rpcErrorDetail `json:"error"`
 	}
 	if json.Unmarshal(p[from:to], &m) != nil || m.Error == nil {
 		return p

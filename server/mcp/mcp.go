@@ -35,6 +35,11 @@ func New(s Settings) (*Surface, error) {
 	if s.Draining == nil {
 		s.Draining = func() bool { return false }
 	}
+	for _, text := range []*func() string{&s.PublicURL, &s.Issuer} {
+		if *text == nil {
+			*text = func() string { return "" }
+		}
+	}
 	made := &Surface{settings: s, owners: map[string]string{}, taskAfter: defaultTaskAfter}
 	made.server = made.newServer()
 	if err := addTaskMethods(made.server); err != nil {

@@ -13,24 +13,14 @@ import (
 // metadataPath precedes a resource's path in the address of its metadata, by RFC 9728.
 const metadataPath = "/.well-known/oauth-protected-resource"
 
-func (s *Surface) issuer() string {
-	if s.settings.Issuer == nil {
-		return ""
-	}
-	return s.settings.Issuer()
-}
-
 // publicURL returns the server's address without a trailing slash.
 func (s *Surface) publicURL() string {
-	if s.settings.PublicURL == nil {
-		return ""
-	}
 	return strings.TrimSuffix(s.settings.PublicURL(), "/")
 }
 
 // serveMetadata tells clients which authorization server issues the tokens.
 func (s *Surface) serveMetadata(w http.ResponseWriter, r *http.Request) {
-	issuer := s.issuer()
+	issuer := s.settings.Issuer()
 	if issuer == "" {
 		http.Error(w, "this server accepts no tokens of an authorization server", http.StatusNotFound)
 		return

@@ -140,7 +140,7 @@ func (c *call) checkTaskMethod(method string, r *mcp.ServerRequest[*taskParams])
 // the one in the path or was not created by a call.
 func (c *call) findTask(ctx context.Context, id string) error {
 	turn, err := c.settings.Service.GetTurn(ctx, c.view.caller, id)
-	if errors.Is(err, service.ErrNotFound) || err == nil && !c.isOwnTurn(turn) {
+	if errors.Is(err, service.ErrNotFound) || err == nil && (!own.Decode(turn.Metadata, &record{}) || c.view.only != "" && c.view.only != turn.AgentID) {
 		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "unknown task"}
 	}
 	if err != nil {
@@ -156,11 +156,6 @@ func (c *call) setTurn(turn *service.Turn) {
 	if agent, ok := c.view.set.Agent(turn.AgentID); ok {
 		c.agent, _ = c.view.set.Defaults.Apply(agent)
 	}
-}
-
-// isOwnTurn reports whether a call at this path created a turn.
-func (c *call) isOwnTurn(t *service.Turn) bool {
-	return own.Decode(t.Metadata, &record{}) && (c.view.only == "" || c.view.only == t.AgentID)
 }
 
 // readState returns the state of the task.

@@ -70,7 +70,7 @@ func (s *server) connectSession(ctx context.Context, to *target) (*session, erro
 	if s.config.URL != "" {
 		c.carrier = newRemote(c.ctx, s.config.Auth, to)
 	} else {
-		c.carrier = &program{config: &s.config, dir: to.dir, writeTime: s.writeTime, stderr: process.NewLineWriter(s.logOutput), warn: s.warnText}
+		c.carrier = &program{config: &s.config, dir: to.dir, writeTime: s.writeTime, stderr: process.NewLineWriter(func(line string) { s.logger.Info("MCP server output", "line", redactTexts(line, s.secrets)) }), warn: s.warnText}
 	}
 	err := c.initialize(s.config.connectTimeout())
 	if first, ok := c.carrier.(*remote); ok && err != nil && first.refused.Load() {
@@ -100,11 +100,6 @@ func (s *server) connectWithEvents(c *session, first *remote, cause error) error
 		return fmt.Errorf("%w; HTTP+SSE, the transport of older servers, fails too: %w", cause, err)
 	}
 	return nil
-}
-
-// logOutput logs a line that the program wrote to its standard error.
-func (s *server) logOutput(line string) {
-	s.logger.Info("MCP server output", "line", redactTexts(line, s.secrets))
 }
 
 // warnText logs a warning for a line that the program wrote to its standard output.

@@ -103,7 +103,7 @@ func (e *exchange) takeError(ctx context.Context, f *flight) (*tools.Result, err
 	c := f.session
 	refused, ok := errors.AsType[*jsonrpc.Error](f.err)
 	switch {
-	case wasUnsent(f.err) && e.reopened < reopened:
+	case (errors.Is(f.err, mcp.ErrConnectionClosed) || errors.Is(f.err, mcp.ErrSessionMissing)) && e.reopened < reopened: // the session had ended before
 		e.reopened++
 		c.cancel()
 		<-c.done
@@ -126,11 +126,6 @@ func (e *exchange) takeError(ctx context.Context, f *flight) (*tools.Result, err
 		return nil, fmt.Errorf("the call of %s got no answer: %w", e.request.name, c.cause)
 	}
 	return nil, &Error{Server: e.server.id, Err: c.target.hideSecrets(f.err)}
-}
-
-// wasUnsent reports whether a call failed because the session had already ended.
-func wasUnsent(err error) bool {
-	return errors.Is(err, mcp.ErrConnectionClosed) || errors.Is(err, mcp.ErrSessionMissing)
 }
 
 // notDelivered is the carrier's code for a request that was not delivered; the rest

@@ -211,13 +211,6 @@ func (f *flight) showNote(text string) {
 	}
 }
 
-// showTaskNote shows a line to observers of the call.
-func (c *session) showTaskNote(ctx context.Context, text string) {
-	if f := c.flightOf(ctx); f != nil {
-		f.showNote(text)
-	}
-}
-
 // findFlight returns the flight of a server's message: the one in whose stream it came, or else the
 // only candidate. It returns nil if there are several, or if the message may belong to a call,
 // waiting for an answer, from another session of an agent.

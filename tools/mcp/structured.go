@@ -15,7 +15,8 @@ import (
 func structuredContent(r *mcp.CallToolResult) (json.RawMessage, error) {
 	if isInexact(r.StructuredContent) {
 		for _, c := range r.Content {
-			if text, ok := c.(*mcp.TextContent); ok && decodesTo([]byte(text.Text), r.StructuredContent) {
+			var value any
+			if text, ok := c.(*mcp.TextContent); ok && json.Unmarshal([]byte(text.Text), &value) == nil && reflect.DeepEqual(value, r.StructuredContent) {
 				var exact bytes.Buffer
 				err := json.Compact(&exact, []byte(text.Text))
 				return exact.Bytes(), err
@@ -47,10 +48,4 @@ func isInexact(value any) bool {
 		}
 	}
 	return false
-}
-
-// decodesTo reports whether a text is JSON of a value, to the precision of floats.
-func decodesTo(text []byte, value any) bool {
-	var decoded any
-	return json.Unmarshal(text, &decoded) == nil && reflect.DeepEqual(decoded, value)
 }

@@ -95,7 +95,9 @@ func (t *tool) followTask(ctx context.Context, c *session, id string, next *roun
 		}
 		if task.StatusMessage != "" && task.StatusMessage != shown {
 			shown = task.StatusMessage
-			c.showTaskNote(ctx, shown)
+			if f := c.flightOf(ctx); f != nil {
+				f.showNote(shown)
+			}
 		}
 		done, err := t.readTask(ctx, c, id, task)
 		if done != nil || err != nil {

@@ -197,7 +197,9 @@ func (c *Request) sendMessage(ctx context.Context, p *client.Peer) (string, erro
 		x.Abandon(ctx)
 		return "", err
 	}
-	return reply + exchange.NoteFiles(reply, x.Files(), dropFile), nil
+	return reply + exchange.NoteFiles(reply, x.Files(), func(int, string, string, []byte) (string, error) {
+		return "", tools.ErrNoSession // a call belongs to no session
+	}), nil
 }
 
 // endAsking ends the task of an agent that asked a question, and returns the call's error.
@@ -206,9 +208,6 @@ func endAsking(ctx context.Context, p *client.Peer, x *exchange.Exchange) error 
 	left := p.CancelTask(context.WithoutCancel(ctx), x.Position().TaskID)
 	return x.Fail(CodeInputRequired, "nobody can answer the agent here, so its task is ended; it asks: "+question, left)
 }
-
-// dropFile stores no file, since a call belongs to no session.
-func dropFile(int, string, string, []byte) (string, error) { return "", tools.ErrNoSession }
 
 // place is a possible path of an agent without a card, and the protocol to use there.
 type place struct {

@@ -41,10 +41,6 @@ type grpcConnections struct {
 	open map[string]*grpc.ClientConn
 }
 
-func newGRPCConnections(guard *netguard.Guard, http *transport) *grpcConnections {
-	return &grpcConnections{guard: guard, http: http, open: map[string]*grpc.ClientConn{}}
-}
-
 // transportTo returns the SDK's transport for a URL.
 func (g *grpcConnections) transportTo(to *url.URL) a2aclient.FactoryOption {
 	return a2aclient.WithTransport(a2a.TransportProtocolGRPC, a2aclient.TransportFactoryFn(

@@ -156,7 +156,7 @@ func Judge(err error) Judgement {
 		return Judgement{Final, CodeRefused}
 	case errors.As(err, new(*ContentTypeError)): // it answered, but not as the HTTP client expects
 		return Judgement{Passing, CodeProtocol}
-	case wentAway(err):
+	case errors.As(err, new(net.Error)), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF): // before it answered
 		return Judgement{Passing, CodeUnreachable}
 	default: // an unintelligible response
 		return Judgement{Passing, CodeProtocol}
@@ -181,12 +181,6 @@ func JudgeStatus(status int) Judgement {
 		return Judgement{Passing, CodeUnreachable}
 	}
 	return Judgement{Final, CodeRefused}
-}
-
-// wentAway reports whether a call failed because the peer could not be reached or disconnected
-// before it answered.
-func wentAway(err error) bool {
-	return errors.As(err, new(net.Error)) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // RetryAfter returns how long a peer asks to wait; 0 if unknown.

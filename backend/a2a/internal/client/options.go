@@ -144,7 +144,7 @@ func Validate(e *spec.Endpoint) diag.List {
 	if e.Target == "." || e.Target == ".." {
 		list = append(list, diag.New(diag.InvalidEndpoint, "target", "target %q is not a valid agent name", e.Target))
 	}
-	if keyOutsideHeader(e.Auth) && onlyGRPC(&o) {
+	if keyOutsideHeader(e.Auth) && !slices.ContainsFunc(o.transports, func(t a2a.TransportProtocol) bool { return t != a2a.TransportProtocolGRPC }) {
 		list = append(list, diag.New(diag.InvalidEndpoint, "auth.in", "a key in a %s cannot be sent over gRPC", e.Auth.In))
 	}
 	return list
@@ -313,11 +313,6 @@ func setSignatureKeys(o *Options, raw json.RawMessage) error {
 		}
 	}
 	return nil
-}
-
-// onlyGRPC reports whether gRPC is the only allowed transport.
-func onlyGRPC(o *Options) bool {
-	return !slices.ContainsFunc(o.transports, func(t a2a.TransportProtocol) bool { return t != a2a.TransportProtocolGRPC })
 }
 
 // keyOutsideHeader reports whether a credential is a key outside of a header, which gRPC cannot

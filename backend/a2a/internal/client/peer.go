@@ -53,9 +53,13 @@ func New(e *spec.Endpoint, logger *zap.Logger) (*Peer, error) {
 	if err != nil {
 		return nil, err
 	}
+	secrets := querySecrets(location)
+	if e.Auth != nil {
+		secrets = append(secrets, e.Auth.Secrets()...)
+	}
 	base := netguard.Transport(guard)
 	p := &Peer{Endpoint: e, Options: o, logger: logger, CardURL: location, http: &transport{
-		base: base, auth: newCredential(e.Auth, base), trust: trustedOrigins(e, &o), secrets: append(authSecrets(e.Auth), querySecrets(location)...),
+		base: base, auth: newCredential(e.Auth, base), trust: trustedOrigins(e, &o), secrets: secrets,
 		limits: limits{idle: o.idleTimeout, event: int64(o.maxEventBytes), answer: int64(o.maxEventBytes) + int64(o.MaxOutputBytes)},
 	}}
 	p.prepare(guard)
@@ -65,7 +69,7 @@ func New(e *spec.Endpoint, logger *zap.Logger) (*Peer, error) {
 // prepare sets the fields that follow from the others.
 func (p *Peer) prepare(guard *netguard.Guard) {
 	p.slots = make(chan struct{}, p.Options.concurrency)
-	p.grpc = newGRPCConnections(guard, p.http)
+	p.grpc = &grpcConnections{guard: guard, http: p.http, open: map[string]*grpc.ClientConn{}}
 	p.cards = cardCache{fetch: p.fetchCard, open: p.openCard, ttl: p.Options.Card.ttl}
 }
 
@@ -267,14 +271,6 @@ func (p *Peer) openCard(ctx context.Context, data []byte) (*Connection, error) {
 		Client: client, Card: card, Iface: to.Iface,
 		Streaming: card.Capabilities.Streaming && p.Options.Stream, Extension: extension,
 	}, nil
-}
-
-// authSecrets returns the secrets of a credential.
-func authSecrets(a *spec.Auth) []string {
-	if a == nil {
-		return nil
-	}
-	return a.Secrets()
 }
 
 // Pace returns the spacing of attempts at a peer.

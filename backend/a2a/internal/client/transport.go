@@ -41,7 +41,11 @@ func (t *transport) sendRequest(req *http.Request) (*http.Response, error) {
 	if !isSlow(req) {
 		watch.start()
 	}
-	resp, err := credential.RoundTrip(t.base, t.credentialFor(req), withTrace(req.WithContext(ctx)))
+	auth := credential.None()
+	if t.trust.has(req.URL) {
+		auth = t.auth
+	}
+	resp, err := credential.RoundTrip(t.base, auth, withTrace(req.WithContext(ctx)))
 	if err != nil {
 		err = watch.explainError(err)
 		watch.stop()
@@ -50,14 +54,6 @@ func (t *transport) sendRequest(req *http.Request) (*http.Response, error) {
 	watch.start()
 	resp.Body = &watched{ReadCloser: resp.Body, watch: watch}
 	return resp, nil
-}
-
-// credentialFor returns the credential for a request: none for an origin that is not configured.
-func (t *transport) credentialFor(req *http.Request) credential.Credential {
-	if t.trust.has(req.URL) {
-		return t.auth
-	}
-	return credential.None()
 }
 
 // userAgent is the User-Agent of requests.

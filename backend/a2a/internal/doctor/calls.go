@@ -82,7 +82,9 @@ func (x *examiner) unknownTask(ctx context.Context, card *a2a.AgentCard, to *cal
 	default:
 		x.addPass(name, "TaskNotFound")
 	}
-	x.checkUnguarded(card, to)
+	if len(card.SecurityRequirements) > 0 && !x.credential {
+		x.addWarning(to.name+" authorization", "status 401 to calls without a credential", "the card requires a credential, but a call without one is answered")
+	}
 	return true
 }
 
@@ -134,13 +136,6 @@ func (x *examiner) checkUnauthorized(card *a2a.AgentCard, to *called, got *seen)
 		x.addFailure(name, "securitySchemes and securityRequirements in the card", "status %d, but the card declares no security", got.status)
 	default:
 		x.addWarning(name, "a credential (--header), to look further", "status %d; WWW-Authenticate: %q", got.status, scheme)
-	}
-}
-
-// checkUnguarded checks a call that was accepted.
-func (x *examiner) checkUnguarded(card *a2a.AgentCard, to *called) {
-	if len(card.SecurityRequirements) > 0 && !x.credential {
-		x.addWarning(to.name+" authorization", "status 401 to calls without a credential", "the card requires a credential, but a call without one is answered")
 	}
 }
 

@@ -24,7 +24,7 @@ func (x *examiner) checkShape(data []byte) *a2a.AgentCard {
 		x.addFailure(name, "an object of the form that the protocol has for agent cards", "%v", err)
 		return nil
 	}
-	if _, strict := client.ParseStrictly(data); strict != nil && len(card.SupportedInterfaces) > 0 && card.SupportedInterfaces[0] != nil && !isOld(card.SupportedInterfaces[0].ProtocolVersion) {
+	if _, strict := client.ParseStrictly(data); strict != nil && len(card.SupportedInterfaces) > 0 && card.SupportedInterfaces[0] != nil && !strings.HasPrefix(string(card.SupportedInterfaces[0].ProtocolVersion), "0.") {
 		x.addWarning(name, "every part of the form that the protocol has for it", "a part cannot be read: %v", strict)
 	} else {
 		x.addPass(name, "%d bytes", len(data))
@@ -65,9 +65,6 @@ func bareScopes(data []byte) []string {
 	slices.Sort(names)
 	return slices.Compact(names)
 }
-
-// isOld reports whether a version precedes 1.
-func isOld(v a2a.ProtocolVersion) bool { return strings.HasPrefix(string(v), "0.") }
 
 // maxNulls is the maximum number of reported places of a fault.
 const maxNulls = 5

@@ -170,16 +170,12 @@ func (x *examiner) checkCaching(ctx context.Context, got *seen) {
 func (x *examiner) checkChoice(card *a2a.AgentCard) {
 	to, err := x.peer.Choose(card)
 	if err != nil {
-		x.addFailure("choice", "an interface of version 1 by JSONRPC, HTTP+JSON or GRPC, at the origin of the card", "%s", cardProblem(err))
+		problem := err.Error()
+		if bad, ok := errors.AsType[*client.CardError](err); ok {
+			problem = bad.Problem // without problems of its interfaces
+		}
+		x.addFailure("choice", "an interface of version 1 by JSONRPC, HTTP+JSON or GRPC, at the origin of the card", "%s", problem)
 		return
 	}
 	x.addPass("choice", "the runtime speaks %s of version %s at %s", to.Iface.ProtocolBinding, to.Declared, to.Iface.URL)
-}
-
-// cardProblem describes a card's problem, without problems of its interfaces.
-func cardProblem(err error) string {
-	if bad, ok := errors.AsType[*client.CardError](err); ok {
-		return bad.Problem
-	}
-	return err.Error()
 }

@@ -99,10 +99,6 @@ type pending struct {
 	entered bool
 }
 
-func newCallQueue(t *Turn) *CallQueue {
-	return &CallQueue{Turn: *t, waiting: make(chan struct{}), calls: map[string]*pending{}, over: make(chan struct{})}
-}
-
 // Waiting returns a channel that is closed once calls are queued.
 func (d *CallQueue) Waiting() <-chan struct{} {
 	d.mu.Lock()

@@ -89,7 +89,7 @@ func (s *Service) Open(t *Turn) (*CallQueue, error) {
 	if d := s.turns[t.TurnID]; d != nil && d.SessionID == t.SessionID {
 		return d, nil
 	}
-	d := newCallQueue(t)
+	d := &CallQueue{Turn: *t, waiting: make(chan struct{}), calls: map[string]*pending{}, over: make(chan struct{})}
 	var err error
 	if d.Grant, err = signGrant(s.key, s.process, s.provider, t.SessionID, t.TurnID, t.Until); err != nil {
 		return nil, err
