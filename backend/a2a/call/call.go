@@ -53,15 +53,6 @@ type Request struct {
 	Timeout time.Duration
 }
 
-// The bounds of a call.
-const (
-	// maxReply is the maximum size of a reply in bytes.
-	maxReply = 1 << 20
-	// callPoll and maxCallPoll are the first and the longest interval between polls of a task.
-	callPoll    = 250 * time.Millisecond
-	maxCallPoll = 5 * time.Second
-)
-
 // errNoText reports an empty message.
 var errNoText = errors.New("the message to the agent is empty")
 
@@ -118,10 +109,7 @@ func (c *Request) newPeer() (*client.Peer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return client.NewStranger(&client.Stranger{
-		CardURL: at, BaseURL: rootOf(at), Header: c.requestHeader(), AllowPrivate: c.AllowPrivate,
-		Timeout: cmp.Or(c.Timeout, DefaultTimeout), MaxReply: maxReply, Poll: client.Pace{Next: callPoll, Most: maxCallPoll},
-	})
+	return client.NewStranger(at, rootOf(at), c.requestHeader(), cmp.Or(c.Timeout, DefaultTimeout), c.AllowPrivate)
 }
 
 // parseCallURL parses a card's URL. The errors do not repeat it.

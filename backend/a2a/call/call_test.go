@@ -106,7 +106,7 @@ func TestAnAgentThatDoesNotComeToAReply(t *testing.T) {
 		"is canceled":        {peertest.StreamOf(peertest.Task(peertest.Working, ""), peertest.Turned(a2a.TaskStateCanceled, "not today")), client.CodeRemoteFailed, "canceled the task: not today", false},
 		"refuses":            {peertest.Fault(-32602, leak), client.CodeRefused, "***", false},
 		"does not let in":    {peertest.Answers(http.StatusUnauthorized, "WWW-Authenticate", "Bearer realm="+callToken), client.CodeUnauthorized, "401", false},
-		"says too much":      {peertest.StreamOf(peertest.Task(peertest.Working, ""), peertest.Words(strings.Repeat("x", maxReply/2)), peertest.Words(strings.Repeat("x", maxReply/2))), client.CodeTooLarge, "", true},
+		"says too much":      {peertest.StreamOf(peertest.Task(peertest.Working, ""), peertest.Words(strings.Repeat("x", client.MaxReply/2)), peertest.Words(strings.Repeat("x", client.MaxReply/2))), client.CodeTooLarge, "", true},
 		"speaks nonsense":    {peertest.StreamOf(&a2a.Task{ContextID: "no id"}), client.CodeProtocol, "", false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -13,38 +13,34 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// Stranger is an agent that is not in any configuration.
-type Stranger struct {
-	// CardURL is its card's location, and BaseURL the agent's own URL.
-	CardURL *url.URL
-	BaseURL string
-	// Header is sent with every request to the card's origin only.
-	Header http.Header
-	// AllowPrivate are the reachable hosts on private networks.
-	AllowPrivate []string
-	Timeout      time.Duration
+// The bounds of a stranger.
+const (
 	// MaxReply is the maximum size of a reply in bytes.
-	MaxReply int
-	Poll     Pace
-}
+	MaxReply = 1 << 20
+	// strangerPoll and maxStrangerPoll are the first and the longest interval between polls of a task.
+	strangerPoll    = 250 * time.Millisecond
+	maxStrangerPoll = 5 * time.Second
+)
 
-// NewStranger returns the peer of an unconfigured agent without connecting to it.
-func NewStranger(s *Stranger) (*Peer, error) {
-	guard, err := netguard.New(s.AllowPrivate...)
+// NewStranger returns the peer of an agent that is not in any configuration, without connecting to
+// it. header is sent with every request to the card's origin only, and allowPrivate are the reachable
+// hosts on private networks.
+func NewStranger(card *url.URL, base string, header http.Header, limit time.Duration, allowPrivate []string) (*Peer, error) {
+	guard, err := netguard.New(allowPrivate...)
 	if err != nil {
 		return nil, err
 	}
 	o := defaultOptions()
 	o.allowV03, o.anyOrigin, o.concurrency = true, true, 1
-	o.Poll = s.Poll
-	o.MaxOutputBytes = s.MaxReply
+	o.Poll = Pace{Next: strangerPoll, Most: maxStrangerPoll}
+	o.MaxOutputBytes = MaxReply
 	// Over gRPC a header would be sent wherever the card says.
 	o.transports = []a2a.TransportProtocol{a2a.TransportProtocolJSONRPC, a2a.TransportProtocolHTTPJSON}
-	timeout, header, reply := spec.Duration(s.Timeout), fixedHeader(s.Header), int64(s.MaxReply)
-	p := &Peer{Endpoint: &spec.Endpoint{BaseURL: s.BaseURL, Timeout: &timeout}, Options: o, logger: zap.NewNop(), CardURL: s.CardURL, http: &transport{
-		base: netguard.Transport(guard), auth: header, trust: trusted{Origin(s.CardURL): true},
-		secrets: append(header.headerSecrets(), querySecrets(s.CardURL)...),
-		limits:  limits{idle: o.idleTimeout, event: reply, answer: 2 * reply},
+	timeout := new(spec.Duration(limit))
+	p := &Peer{Endpoint: &spec.Endpoint{BaseURL: base, Timeout: timeout}, Options: o, logger: zap.NewNop(), CardURL: card, http: &transport{
+		base: netguard.Transport(guard), auth: fixedHeader(header), trust: trusted{Origin(card): true},
+		secrets: append(fixedHeader(header).headerSecrets(), querySecrets(card)...),
+		limits:  limits{idle: o.idleTimeout, event: MaxReply, answer: 2 * MaxReply},
 	}}
 	p.prepare(guard)
 	return p, nil
