@@ -137,14 +137,14 @@ type taskActivity struct {
 	Message string `json:"message,omitempty"`
 }
 
-// ActivityTask is the type of the activity that shows the task at the peer.
-const ActivityTask = "a2a_task"
+// activityTask is the type of the activity that shows the task at the peer.
+const activityTask = "a2a_task"
 
 // showTask shows the state of the task.
 func (t *turn) showTask(state, text string) {
 	at := t.exchange.Position()
 	t.host.Emit(&event.ActivitySnapshot{
-		MessageID: event.ShownID(t.job.TurnID) + "/task", ActivityType: ActivityTask,
+		MessageID: event.ShownID(t.job.TurnID) + "/task", ActivityType: activityTask,
 		Content: encodeRecord(&taskActivity{t.peer.Endpoint.BaseURL, at.TaskID, at.ContextID, state, text}),
 	})
 }

@@ -44,7 +44,7 @@ func TestAnAnswerIsShownAsItComes(t *testing.T) {
 func activityOf(t *testing.T, shown *event.ActivitySnapshot) *taskActivity {
 	t.Helper()
 	a := new(taskActivity)
-	if err := json.Unmarshal(shown.Content, a); err != nil || shown.ActivityType != ActivityTask {
+	if err := json.Unmarshal(shown.Content, a); err != nil || shown.ActivityType != activityTask {
 		t.Fatal(shown, err)
 	}
 	return a

@@ -72,7 +72,7 @@ func TestAProviderAtAnAddressThatIsKilledAndStartedAgain(t *testing.T) {
 	turn := a.hold(t, "s")
 	first.Kill()
 	providertest.StartAt(t, providertest.Steady, a.at)
-	if err := <-turn.done; code(err) != provider.CodeLost {
+	if err := <-turn.done; code(err) != "provider_lost" {
 		t.Errorf("the turn that was under way came to %v", err)
 	}
 	a.log.await(2, "provider ready", "process") // the new process is also identified and configured
@@ -87,10 +87,10 @@ func TestAProviderAtAnAddressThatIsKilledAndStaysAway(t *testing.T) {
 	a.log.await(1, "provider ready", "process")
 	turn := a.hold(t, "s")
 	first.Kill()
-	if err := <-turn.done; code(err) != provider.CodeUnavailable {
+	if err := <-turn.done; code(err) != "provider_unavailable" {
 		t.Errorf("the turn that was under way came to %v", err)
 	}
-	if _, err := a.ask(t.Context(), "s", "who"); code(err) != provider.CodeUnavailable {
+	if _, err := a.ask(t.Context(), "s", "who"); code(err) != "provider_unavailable" {
 		t.Errorf("a turn while nobody is there came to %v", err)
 	}
 	providertest.StartAt(t, providertest.Steady, a.at)
@@ -102,7 +102,7 @@ func TestAProviderAtAnAddressThatIsNotThereYet(t *testing.T) {
 	t.Parallel()
 	a := newAddressRig(t, nil)
 	_, err := a.ask(t.Context(), "s", "who")
-	if code(err) != provider.CodeUnavailable || !strings.Contains(err.Error(), "was not ready within 1s") && !strings.Contains(err.Error(), "no process was ready within 1s") {
+	if code(err) != "provider_unavailable" || !strings.Contains(err.Error(), "was not ready within 1s") && !strings.Contains(err.Error(), "no process was ready within 1s") {
 		t.Errorf("a turn at the start came to %v", err)
 	}
 	providertest.StartAt(t, providertest.Steady, a.at)
@@ -137,7 +137,7 @@ func TestAProviderAtAnAddressThatFallsSilent(t *testing.T) {
 	turn = a.hold(t, "s")
 	first.Signal(t, syscall.SIGSTOP)
 	began := time.Now()
-	if err := <-turn.done; code(err) != provider.CodeUnavailable || time.Since(began) > 20*time.Second {
+	if err := <-turn.done; code(err) != "provider_unavailable" || time.Since(began) > 20*time.Second {
 		t.Errorf("a turn whose provider is silent came to %v after %s", err, time.Since(began))
 	}
 	if reason := a.whyLost(); !strings.Contains(reason, "unhealthy") {

@@ -252,7 +252,7 @@ func TestAProviderThatDiesWhileItCreatesTheTurn(t *testing.T) {
 			got, err := r.ask(t.Context(), "s", "Go.")
 			failed, ok := errors.AsType[*runtime.TurnError](err)
 			switch {
-			case survives && err != nil, !survives && (!ok || failed.Termination.Code != provider.CodeLost):
+			case survives && err != nil, !survives && (!ok || failed.Termination.Code != "provider_lost"):
 				t.Errorf("the turn came to %+v, %v", got, err)
 			}
 			if got, err := r.ask(t.Context(), "s", "Go on."); err != nil || got.Response != "Go on." {
@@ -278,7 +278,7 @@ func TestAProviderThatNeverAnswers(t *testing.T) {
 			r := newRigAt(t, fake)
 			provider.LimitAnswers(r.hosted, 200*time.Millisecond)
 			_, err := r.run(t, "Go.")
-			if failed, ok := errors.AsType[*runtime.TurnError](err); !ok || failed.Termination.Code != provider.CodeRefused || !strings.Contains(err.Error(), "DeadlineExceeded") {
+			if failed, ok := errors.AsType[*runtime.TurnError](err); !ok || failed.Termination.Code != "provider_refused" || !strings.Contains(err.Error(), "DeadlineExceeded") {
 				t.Errorf("the turn came to %v", err)
 			}
 		})

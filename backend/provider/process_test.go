@@ -222,7 +222,7 @@ func TestADrainWaitsForTurns(t *testing.T) {
 	go func() { closed <- hosted.(io.Closer).Close() }()
 	for { // new turns are rejected once the drain begins
 		_, err := r.ask(t.Context(), "other", "who")
-		if failed, ok := errors.AsType[*runtime.TurnError](err); ok && failed.Termination.Code == provider.CodeUnavailable {
+		if failed, ok := errors.AsType[*runtime.TurnError](err); ok && failed.Termination.Code == "provider_unavailable" {
 			break
 		}
 		if err != nil {
@@ -245,7 +245,7 @@ func TestADrainEndsTurnsThatTakeTooLong(t *testing.T) {
 	}
 	log.await(1, "drain timed out, ending the provider", "turns")
 	err := <-turn.done
-	if failed, ok := errors.AsType[*runtime.TurnError](err); !ok || failed.Termination.Code != provider.CodeDrained {
+	if failed, ok := errors.AsType[*runtime.TurnError](err); !ok || failed.Termination.Code != "provider_drained" {
 		t.Errorf("the turn came to %v", err)
 	}
 }
@@ -257,7 +257,7 @@ func TestACrashEndsTheTurnsOfItsProcessAlone(t *testing.T) {
 	turn := r.hold(t, "stays")
 	r.sink = newSink()
 	_, err := r.ask(t.Context(), "dies", "die") // at the less busy process
-	if failed, ok := errors.AsType[*runtime.TurnError](err); !ok || failed.Termination.Code != provider.CodeLost {
+	if failed, ok := errors.AsType[*runtime.TurnError](err); !ok || failed.Termination.Code != "provider_lost" {
 		t.Errorf("the turn whose process died came to %v", err)
 	}
 	if got, err := r.ask(t.Context(), "dies", "call double"); err != nil || got.Response != "42" {
@@ -334,7 +334,7 @@ func TestAProviderThatWasReplacedEndsInTime(t *testing.T) {
 				t.Error("the turn got no time to end")
 			}
 			err := <-turn.done
-			if failed, ok := errors.AsType[*runtime.TurnError](err); !ok || failed.Termination.Code != provider.CodeDrained {
+			if failed, ok := errors.AsType[*runtime.TurnError](err); !ok || failed.Termination.Code != "provider_drained" {
 				t.Errorf("the turn came to %v", err)
 			}
 			log.await(1, "provider stopped", "slot")

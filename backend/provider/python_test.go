@@ -105,7 +105,7 @@ func TestAProviderInPython(t *testing.T) {
 	}
 
 	_, err = r.ask(t.Context(), "s", "die")
-	if failed, ok := errors.AsType[*runtime.TurnError](err); !ok || failed.Termination.Code != provider.CodeLost {
+	if failed, ok := errors.AsType[*runtime.TurnError](err); !ok || failed.Termination.Code != "provider_lost" {
 		t.Errorf("the turn whose process died came to %v", err)
 	}
 	if result, err := r.ask(t.Context(), "s", "What is twice 21?"); err != nil || strings.TrimSpace(result.Response) != "it is 42" {

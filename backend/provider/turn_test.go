@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/agentruntime/agentruntime/backend/provider"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/event/interaction"
 	"github.com/agentruntime/agentruntime/internal/display"
@@ -128,7 +127,7 @@ func TestWhatAProviderCannotDoIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, nil, func(_ context.Context, turn *providertest.Turn) { turn.Succeed("") }, tt.change)
 			_, err := r.run(t, "Go.")
-			if failed, ok := errors.AsType[*runtime.TurnError](err); !ok || failed.Termination.Code != provider.CodeCapability || !strings.Contains(err.Error(), tt.want) {
+			if failed, ok := errors.AsType[*runtime.TurnError](err); !ok || failed.Termination.Code != "provider_capability" || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("the turn came to %v", err)
 			}
 			if _, creates := r.fake.Counts(); creates != 0 {
@@ -144,7 +143,7 @@ func TestATurnThatFailsAtTheProvider(t *testing.T) {
 		turn.Fail("the vendor is down")
 	})
 	result, err := r.run(t, "Go.")
-	if failed, ok := errors.AsType[*runtime.TurnError](err); !ok || failed.Termination.Code != provider.CodeFailed || failed.Termination.Detail != "the vendor is down" {
+	if failed, ok := errors.AsType[*runtime.TurnError](err); !ok || failed.Termination.Code != "provider_failed" || failed.Termination.Detail != "the vendor is down" {
 		t.Errorf("the turn came to %v", err)
 	}
 	if result == nil || result.Response != "I was about to" {
@@ -401,7 +400,7 @@ func TestAProviderWorksInTheWorkspaceOfTheSession(t *testing.T) {
 		t.Errorf("the provider works in %v, %v", got, err)
 	}
 	r, err = run(able())
-	if failed, ok := errors.AsType[*runtime.TurnError](err); !ok || failed.Termination.Code != provider.CodeCapability || !strings.Contains(err.Error(), "supports_prepared_workspace") {
+	if failed, ok := errors.AsType[*runtime.TurnError](err); !ok || failed.Termination.Code != "provider_capability" || !strings.Contains(err.Error(), "supports_prepared_workspace") {
 		t.Errorf("a provider without the capability: %v", err)
 	}
 	if sessions, creates := r.fake.Counts(); sessions+creates != 0 {

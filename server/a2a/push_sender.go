@@ -28,8 +28,8 @@ import (
 // PushSurface is the key of the PushSender in a service's webhooks.
 const PushSurface = "a2a"
 
-// DefaultPushTimeout is how long a receiver may take to answer.
-const DefaultPushTimeout = 10 * time.Second
+// defaultPushTimeout is how long a receiver may take to answer.
+const defaultPushTimeout = 10 * time.Second
 
 // The headers of a notification.
 const (
@@ -50,7 +50,7 @@ type PushSettings struct {
 	// Key is the 32-byte key that encrypts stored configurations. Without one, tokens and
 	// credentials are stored in plain text.
 	Key []byte
-	// Timeout is how long a receiver may take; 0 is DefaultPushTimeout.
+	// Timeout is how long a receiver may take; 0 is defaultPushTimeout.
 	Timeout time.Duration
 	// RootCAs are the accepted certificate authorities of receivers; nil means the system's.
 	RootCAs *x509.CertPool
@@ -83,7 +83,7 @@ func NewPushSender(s PushSettings) (*PushSender, error) {
 	transport := netguard.Transport(guard)
 	transport.TLSClientConfig = &tls.Config{RootCAs: s.RootCAs, MinVersion: tls.VersionTLS12}
 	return &PushSender{
-		guard: guard, box: box, timeout: cmp.Or(s.Timeout, DefaultPushTimeout),
+		guard: guard, box: box, timeout: cmp.Or(s.Timeout, defaultPushTimeout),
 		client: &http.Client{
 			Transport: transport,
 			// The target of a redirect was never approved.

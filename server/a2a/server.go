@@ -27,10 +27,10 @@ import (
 
 // The defaults of Settings.
 const (
-	// DefaultMaxBody bounds a request, in bytes.
-	DefaultMaxBody = 4 << 20
-	// DefaultCardAge is how long clients may cache a card.
-	DefaultCardAge = 5 * time.Minute
+	// defaultMaxBody bounds a request, in bytes.
+	defaultMaxBody = 4 << 20
+	// defaultCardAge is how long clients may cache a card.
+	defaultCardAge = 5 * time.Minute
 )
 
 // Settings configures the surface. Service and PublicURL are required.
@@ -133,9 +133,9 @@ func New(s Settings) (*Server, error) {
 		return nil, errNoAuth
 	}
 	s.MaxWait = cmp.Or(s.MaxWait, settings.DefaultMaxWait)
-	s.MaxBody = cmp.Or(s.MaxBody, DefaultMaxBody)
+	s.MaxBody = cmp.Or(s.MaxBody, defaultMaxBody)
 	s.KeepAlive = cmp.Or(s.KeepAlive, server.DefaultKeepAlive)
-	s.CardAge = cmp.Or(s.CardAge, DefaultCardAge)
+	s.CardAge = cmp.Or(s.CardAge, defaultCardAge)
 	s.WriteTimeout = cmp.Or(s.WriteTimeout, settings.DefaultWriteTimeout)
 	if s.Logger == nil {
 		s.Logger = zap.NewNop()

@@ -20,8 +20,8 @@ import (
 	"github.com/agentruntime/agentruntime/server/internal/openapi"
 )
 
-// Prefix is the path of the page.
-const Prefix = "/console"
+// prefix is the path of the page.
+const prefix = "/console"
 
 // policy lets the page load only its own files and connect only to its own server.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; " +
@@ -87,16 +87,16 @@ func mediaTypeOf(name string) string {
 	}
 }
 
-// Surface serves the page. It is safe for concurrent use.
-type Surface struct{}
+// surface serves the page. It is safe for concurrent use.
+type surface struct{}
 
 var (
-	_ server.Surface           = Surface{}
-	_ server.DeferredDescriber = Surface{}
+	_ server.Surface           = surface{}
+	_ server.DeferredDescriber = surface{}
 )
 
 // OpenAPI describes the routes of the page.
-func (s Surface) OpenAPI() []byte {
+func (s surface) OpenAPI() []byte {
 	type answers = map[int]openapi.Answer
 	return server.DescribeAPI(&openapi.API{
 		Title: "Console", Doc: "The web console, a static page that uses the other protocols.",
@@ -116,23 +116,20 @@ func (s Surface) OpenAPI() []byte {
 }
 
 // DeferDescription does nothing: tests check the description against the routes.
-func (Surface) DeferDescription() {}
-
-// New returns the surface.
-func New() Surface { return Surface{} }
+func (surface) DeferDescription() {}
 
 // Routes returns the routes of the page. They are public: the page contains no data.
-func (Surface) Routes() []server.Route {
+func (surface) Routes() []server.Route {
 	return []server.Route{
-		{Pattern: "GET " + Prefix, ID: "findConsole", Public: true, Handler: http.HandlerFunc(redirectToPage)},
-		{Pattern: "GET " + Prefix + "/{file...}", ID: "readConsole", Public: true, Quiet: true, Handler: http.HandlerFunc(serveFile)},
+		{Pattern: "GET " + prefix, ID: "findConsole", Public: true, Handler: http.HandlerFunc(redirectToPage)},
+		{Pattern: "GET " + prefix + "/{file...}", ID: "readConsole", Public: true, Quiet: true, Handler: http.HandlerFunc(serveFile)},
 	}
 }
 
 // redirectToPage adds the slash that relative links need. The location is relative, because
 // a proxy may have removed the beginning of the path.
 func redirectToPage(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Location", "./"+path.Base(Prefix)+"/")
+	w.Header().Set("Location", "./"+path.Base(prefix)+"/")
 	w.WriteHeader(http.StatusPermanentRedirect)
 }
 

@@ -55,7 +55,7 @@ func (p *places) enter(at, state string, open func(context.Context, *sync.WaitGr
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
-		return nil, nil, ErrClosed
+		return nil, nil, errClosed
 	}
 	one := p.open[at]
 	if one != nil && one.state != state {

@@ -23,8 +23,8 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// DefaultTimeout is how long a called agent may take to reply.
-const DefaultTimeout = 5 * time.Minute
+// defaultTimeout is how long a called agent may take to reply.
+const defaultTimeout = 5 * time.Minute
 
 // CodeInputRequired means that a peer asked a question during a tool call, which cannot be
 // answered.
@@ -49,7 +49,7 @@ type Request struct {
 	// AllowPrivate are the reachable hosts on private networks, in the form of netguard.New. All
 	// others are blocked, whatever the card says.
 	AllowPrivate []string
-	// Timeout limits the entire call; 0 means DefaultTimeout.
+	// Timeout limits the entire call; 0 means defaultTimeout.
 	Timeout time.Duration
 }
 
@@ -109,7 +109,7 @@ func (c *Request) newPeer() (*client.Peer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return client.NewStranger(at, rootOf(at), c.requestHeader(), cmp.Or(c.Timeout, DefaultTimeout), c.AllowPrivate)
+	return client.NewStranger(at, rootOf(at), c.requestHeader(), cmp.Or(c.Timeout, defaultTimeout), c.AllowPrivate)
 }
 
 // parseCallURL parses a card's URL. The errors do not repeat it.

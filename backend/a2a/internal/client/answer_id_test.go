@@ -25,7 +25,7 @@ func TestAnAnswerHasTheIDOfItsRequest(t *testing.T) {
 		if tt.Wrong != (err != nil) || tt.Foreign != errors.Is(err, ErrForeignAnswer) {
 			t.Errorf("%s: error is %v", name, err)
 		}
-		if tt.Foreign && Judge(err) != (Judgement{Passing, CodeProtocol}) {
+		if tt.Foreign && Judge(err) != (judgement{Passing, CodeProtocol}) {
 			t.Errorf("%s: it is judged %+v", name, Judge(err))
 		}
 	}

@@ -30,7 +30,7 @@ const (
 // Concurrent callers share one fetch. It is safe for concurrent use.
 type cardCache struct {
 	// fetch fetches the card. tag is the cached card's tag; nil bytes mean an unchanged card.
-	fetch func(ctx context.Context, tag string) (*Fetched, error)
+	fetch func(ctx context.Context, tag string) (*fetched, error)
 	// open opens the connection for a card.
 	open func(ctx context.Context, card []byte) (*Connection, error)
 	ttl  time.Duration
@@ -44,8 +44,8 @@ type cardCache struct {
 	flight  *flight
 }
 
-// Fetched is the response to a request for a card.
-type Fetched struct {
+// fetched is the response to a request for a card.
+type fetched struct {
 	// Card is nil if the card has not changed.
 	Card []byte
 	Tag  string
@@ -128,7 +128,7 @@ func (c *cardCache) storeConnection(conn *Connection, tag string, expires time.T
 }
 
 // validUntil returns how long a response is valid: as configured, or less if the peer says so.
-func (c *cardCache) validUntil(f *Fetched) time.Time {
+func (c *cardCache) validUntil(f *fetched) time.Time {
 	age := c.ttl
 	if f.maxAge >= 0 {
 		age = min(age, f.maxAge)

@@ -21,11 +21,11 @@ type shelf struct {
 }
 
 // newShelf returns a cache that fetches with answer.
-func newShelf(answer func(ctx context.Context, tag string) (*Fetched, error)) *shelf {
+func newShelf(answer func(ctx context.Context, tag string) (*fetched, error)) *shelf {
 	s := &shelf{}
 	s.cardCache = cardCache{
 		ttl: 5 * time.Minute,
-		fetch: func(ctx context.Context, tag string) (*Fetched, error) {
+		fetch: func(ctx context.Context, tag string) (*fetched, error) {
 			s.fetches.Add(1)
 			s.tags = append(s.tags, tag)
 			return answer(ctx, tag)
@@ -40,8 +40,8 @@ func newShelf(answer func(ctx context.Context, tag string) (*Fetched, error)) *s
 	return s
 }
 
-func fixed(f Fetched) func(context.Context, string) (*Fetched, error) {
-	return func(context.Context, string) (*Fetched, error) { return &f, nil }
+func fixed(f fetched) func(context.Context, string) (*fetched, error) {
+	return func(context.Context, string) (*fetched, error) { return &f, nil }
 }
 
 func TestACardIsKeptAsLongAsItIsValid(t *testing.T) {
@@ -55,7 +55,7 @@ func TestACardIsKeptAsLongAsItIsValid(t *testing.T) {
 		"not at all":            {0, 5 * time.Second},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			s := newShelf(fixed(Fetched{Card: []byte("a"), maxAge: tt.maxAge}))
+			s := newShelf(fixed(fetched{Card: []byte("a"), maxAge: tt.maxAge}))
 			for range 3 {
 				for range 3 {
 					if _, err := s.get(t.Context()); err != nil {
@@ -74,11 +74,11 @@ func TestACardIsKeptAsLongAsItIsValid(t *testing.T) {
 func TestACardThatDidNotChangeIsKept(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newShelf(func(_ context.Context, tag string) (*Fetched, error) {
+		s := newShelf(func(_ context.Context, tag string) (*fetched, error) {
 			if tag == `"1"` {
-				return &Fetched{maxAge: time.Minute}, nil
+				return &fetched{maxAge: time.Minute}, nil
 			}
-			return &Fetched{Card: []byte("a"), Tag: `"1"`, maxAge: -1}, nil
+			return &fetched{Card: []byte("a"), Tag: `"1"`, maxAge: -1}, nil
 		})
 		first, _ := s.get(t.Context())
 		time.Sleep(5 * time.Minute)
@@ -98,9 +98,9 @@ func TestOneFetchServesAllThatWait(t *testing.T) {
 	t.Parallel()
 	for name, fail := range map[string]error{"it succeeds": nil, "it fails": errors.New("no")} {
 		synctest.Test(t, func(t *testing.T) {
-			s := newShelf(func(context.Context, string) (*Fetched, error) {
+			s := newShelf(func(context.Context, string) (*fetched, error) {
 				time.Sleep(time.Second)
-				return &Fetched{Card: []byte("a"), maxAge: -1}, fail
+				return &fetched{Card: []byte("a"), maxAge: -1}, fail
 			})
 			var all sync.WaitGroup
 			for range 50 {
@@ -122,12 +122,12 @@ func TestOneFetchServesAllThatWait(t *testing.T) {
 func TestAFetchThatIsGivenUpIsTakenOver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newShelf(func(ctx context.Context, _ string) (*Fetched, error) {
+		s := newShelf(func(ctx context.Context, _ string) (*fetched, error) {
 			select {
 			case <-ctx.Done():
 				return nil, ctx.Err()
 			case <-time.After(time.Minute):
-				return &Fetched{Card: []byte("a"), maxAge: -1}, nil
+				return &fetched{Card: []byte("a"), maxAge: -1}, nil
 			}
 		})
 		var all sync.WaitGroup
@@ -178,7 +178,7 @@ func TestACardServesOnWhileItCannotBeFetched(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var fail error
-			s := newShelf(func(context.Context, string) (*Fetched, error) { return &Fetched{Card: []byte("a"), maxAge: -1}, fail })
+			s := newShelf(func(context.Context, string) (*fetched, error) { return &fetched{Card: []byte("a"), maxAge: -1}, fail })
 			first, _ := s.get(t.Context())
 			fail = tt.err
 			if tt.refused {
@@ -206,8 +206,8 @@ func TestACardServesOnWhileItCannotBeFetched(t *testing.T) {
 func TestABadCardIsNotKept(t *testing.T) {
 	t.Parallel()
 	card := "bad"
-	s := newShelf(func(context.Context, string) (*Fetched, error) {
-		return &Fetched{Card: []byte(card), Tag: `"1"`, maxAge: -1}, nil
+	s := newShelf(func(context.Context, string) (*fetched, error) {
+		return &fetched{Card: []byte(card), Tag: `"1"`, maxAge: -1}, nil
 	})
 	for range 2 {
 		if _, err := s.get(t.Context()); err == nil {

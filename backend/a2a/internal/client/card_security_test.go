@@ -47,7 +47,7 @@ func TestACallThatEndedThereIsNotRefused(t *testing.T) {
 	for _, code := range []codes.Code{codes.Canceled, codes.DeadlineExceeded} {
 		p := reach(t, peertest.ServeGRPC(t, &peertest.GRPCAgent{Refuse: status.Error(code, "gone")}))
 		for name, err := range map[string]error{"call": getTask(t, p), "stream": func() error { _, err := stream(t, p); return err }()} {
-			if got := Judge(err); got != (Judgement{Passing, CodeUnreachable}) {
+			if got := Judge(err); got != (judgement{Passing, CodeUnreachable}) {
 				t.Errorf("a %s that ends with %s is judged %+v: %v", name, code, got, err)
 			}
 		}

@@ -97,8 +97,8 @@ const (
 	Passing Trouble = iota
 	// Unsupported means that the peer does not offer the call.
 	Unsupported
-	// Lost means that the peer does not know the task.
-	Lost
+	// lost means that the peer does not know the task.
+	lost
 	// Outdated means that the peer differs from its card, or no longer accepts a credential. The
 	// next call may use a new one.
 	Outdated
@@ -106,8 +106,8 @@ const (
 	Final
 )
 
-// Judgement classifies the error of a call.
-type Judgement struct {
+// judgement classifies the error of a call.
+type judgement struct {
 	Trouble Trouble
 	// Code is the code of a turn that fails with the error.
 	Code string
@@ -116,30 +116,30 @@ type Judgement struct {
 // byProtocol are the judgements of the errors of the protocol.
 var byProtocol = []struct {
 	err error
-	Judgement
+	judgement
 }{
-	{a2a.ErrTaskNotFound, Judgement{Lost, CodeTaskLost}},
-	{a2a.ErrUnsupportedOperation, Judgement{Unsupported, CodeRefused}},
-	{a2a.ErrMethodNotFound, Judgement{Unsupported, CodeRefused}},
-	{a2a.ErrVersionNotSupported, Judgement{Outdated, CodeRefused}},
-	{a2a.ErrUnauthenticated, Judgement{Final, CodeUnauthorized}},
-	{a2a.ErrUnauthorized, Judgement{Final, CodeUnauthorized}},
-	{a2a.ErrInternalError, Judgement{Passing, CodeRefused}},
-	{a2a.ErrServerError, Judgement{Passing, CodeRefused}},
+	{a2a.ErrTaskNotFound, judgement{lost, CodeTaskLost}},
+	{a2a.ErrUnsupportedOperation, judgement{Unsupported, CodeRefused}},
+	{a2a.ErrMethodNotFound, judgement{Unsupported, CodeRefused}},
+	{a2a.ErrVersionNotSupported, judgement{Outdated, CodeRefused}},
+	{a2a.ErrUnauthenticated, judgement{Final, CodeUnauthorized}},
+	{a2a.ErrUnauthorized, judgement{Final, CodeUnauthorized}},
+	{a2a.ErrInternalError, judgement{Passing, CodeRefused}},
+	{a2a.ErrServerError, judgement{Passing, CodeRefused}},
 	// Over gRPC: the peer or the network ended the call.
-	{context.Canceled, Judgement{Passing, CodeUnreachable}},
-	{context.DeadlineExceeded, Judgement{Passing, CodeUnreachable}},
+	{context.Canceled, judgement{Passing, CodeUnreachable}},
+	{context.DeadlineExceeded, judgement{Passing, CodeUnreachable}},
 }
 
 // Judge classifies the error of a call.
-func Judge(err error) Judgement {
+func Judge(err error) judgement {
 	status, answered := errors.AsType[*HTTPError](err)
 	if answered && status.renewed {
-		return Judgement{Outdated, CodeUnauthorized}
+		return judgement{Outdated, CodeUnauthorized}
 	}
 	for _, known := range byProtocol {
 		if errors.Is(err, known.err) {
-			return known.Judgement
+			return known.judgement
 		}
 	}
 	if answered {
@@ -147,40 +147,40 @@ func Judge(err error) Judgement {
 	}
 	switch {
 	case errors.As(err, new(*TooLargeError)), errors.Is(err, bufio.ErrTooLong):
-		return Judgement{Final, CodeTooLarge}
+		return judgement{Final, CodeTooLarge}
 	case errors.As(err, new(*netguard.BlockedError)):
-		return Judgement{Final, CodeUnreachable}
+		return judgement{Final, CodeUnreachable}
 	case errors.As(err, new(*CardError)), errors.As(err, new(*SignatureError)):
-		return Judgement{Passing, CodeCard} // the next one may be better
+		return judgement{Passing, CodeCard} // the next one may be better
 	case errors.As(err, new(*a2a.Error)):
-		return Judgement{Final, CodeRefused}
+		return judgement{Final, CodeRefused}
 	case errors.As(err, new(*ContentTypeError)): // it answered, but not as the HTTP client expects
-		return Judgement{Passing, CodeProtocol}
+		return judgement{Passing, CodeProtocol}
 	case errors.As(err, new(net.Error)), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF): // before it answered
-		return Judgement{Passing, CodeUnreachable}
+		return judgement{Passing, CodeUnreachable}
 	default: // an unintelligible response
-		return Judgement{Passing, CodeProtocol}
+		return judgement{Passing, CodeProtocol}
 	}
 }
 
 // JudgeStatus classifies an error status.
-func JudgeStatus(status int) Judgement {
+func JudgeStatus(status int) judgement {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
-		return Judgement{Final, CodeUnauthorized}
+		return judgement{Final, CodeUnauthorized}
 	case http.StatusTooManyRequests:
-		return Judgement{Passing, CodeRateLimited}
+		return judgement{Passing, CodeRateLimited}
 	case http.StatusRequestTimeout, http.StatusTooEarly:
-		return Judgement{Passing, CodeUnreachable}
+		return judgement{Passing, CodeUnreachable}
 	case http.StatusMethodNotAllowed, http.StatusNotImplemented:
-		return Judgement{Unsupported, CodeRefused}
+		return judgement{Unsupported, CodeRefused}
 	case http.StatusNotFound, http.StatusGone:
-		return Judgement{Outdated, CodeRefused}
+		return judgement{Outdated, CodeRefused}
 	}
 	if status >= http.StatusInternalServerError {
-		return Judgement{Passing, CodeUnreachable}
+		return judgement{Passing, CodeUnreachable}
 	}
-	return Judgement{Final, CodeRefused}
+	return judgement{Final, CodeRefused}
 }
 
 // RetryAfter returns how long a peer asks to wait; 0 if unknown.
@@ -207,7 +207,7 @@ func MayResend(err error) bool {
 	if errors.As(err, new(*IdleError)) { // it may be at work
 		return false
 	}
-	return Judge(err) == Judgement{Passing, CodeUnreachable}
+	return Judge(err) == judgement{Passing, CodeUnreachable}
 }
 
 // FailedInside reports whether a peer reported an internal error. The answer to its question may

@@ -34,7 +34,7 @@ type Options struct {
 	// allowV03 permits peers that speak only version 0.3.
 	allowV03 bool
 
-	Card CardOptions
+	Card cardOptions
 
 	// allowPrivate are the reachable hosts with private addresses. allowOrigins are the origins,
 	// besides the base URL's, that interfaces may have and that receive credentials.
@@ -51,8 +51,8 @@ type Options struct {
 	concurrency int
 }
 
-// CardOptions configures where an endpoint's card is and when it is trusted.
-type CardOptions struct {
+// cardOptions configures where an endpoint's card is and when it is trusted.
+type cardOptions struct {
 	// URL is the card's location, a URL or a path; empty means the usual path.
 	URL string
 	// List is the location of the list with the endpoint's card, a URL or path; empty means a
@@ -60,7 +60,7 @@ type CardOptions struct {
 	List string
 	// ttl is how long a card stays valid.
 	ttl        time.Duration
-	Signatures SignatureMode
+	Signatures signatureMode
 	Keys       jose.JSONWebKeySet
 }
 
@@ -81,7 +81,7 @@ func defaultOptions() Options {
 	return Options{
 		Poll: Pace{2 * time.Second, 30 * time.Second}, Stream: true,
 		transports:  []a2a.TransportProtocol{a2a.TransportProtocolJSONRPC, a2a.TransportProtocolHTTPJSON, a2a.TransportProtocolGRPC},
-		Card:        CardOptions{ttl: 5 * time.Minute, Signatures: SignaturesOff},
+		Card:        cardOptions{ttl: 5 * time.Minute, Signatures: SignaturesOff},
 		idleTimeout: time.Minute, maxEventBytes: maxEvent, MaxOutputBytes: 16 << 20, concurrency: 64,
 	}
 }
@@ -289,9 +289,9 @@ func setAllowOrigins(o *Options, raw json.RawMessage) error {
 }
 
 func setSignatures(o *Options, raw json.RawMessage) error {
-	var mode SignatureMode
-	if json.Unmarshal(raw, &mode) != nil || !slices.Contains([]SignatureMode{SignaturesOff, SignaturesIfPresent, SignaturesRequired}, mode) {
-		return fmt.Errorf("is %s; allowed are %s, %s, %s", clip.Text(string(raw)), SignaturesOff, SignaturesIfPresent, SignaturesRequired)
+	var mode signatureMode
+	if json.Unmarshal(raw, &mode) != nil || !slices.Contains([]signatureMode{SignaturesOff, signaturesIfPresent, signaturesRequired}, mode) {
+		return fmt.Errorf("is %s; allowed are %s, %s, %s", clip.Text(string(raw)), SignaturesOff, signaturesIfPresent, signaturesRequired)
 	}
 	o.Card.Signatures = mode
 	return nil

@@ -49,7 +49,7 @@ func TestEveryOptionIsRead(t *testing.T) {
 	want := Options{
 		Poll: Pace{100 * time.Millisecond, time.Minute}, HistoryLength: new(0),
 		transports: []a2a.TransportProtocol{"GRPC", "HTTP+JSON"}, allowV03: true,
-		Card:         CardOptions{URL: "/card.json", ttl: time.Hour, Signatures: SignaturesRequired, Keys: got.Card.Keys},
+		Card:         cardOptions{URL: "/card.json", ttl: time.Hour, Signatures: signaturesRequired, Keys: got.Card.Keys},
 		allowPrivate: []string{"10.0.0.0/8"}, allowOrigins: []string{"https://b.example"}, idleTimeout: 10 * time.Second,
 		maxEventBytes: 2048, MaxOutputBytes: 4096, concurrency: 1,
 	}

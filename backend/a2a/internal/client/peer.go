@@ -203,7 +203,7 @@ func (p *Peer) CheckSignatures(data []byte, card *a2a.AgentCard) error {
 }
 
 // fetchCard fetches the peer's card, or the list that contains it.
-func (p *Peer) fetchCard(ctx context.Context, tag string) (*Fetched, error) {
+func (p *Peer) fetchCard(ctx context.Context, tag string) (*fetched, error) {
 	if p.Options.Card.List == "" {
 		return p.FetchDocument(ctx, p.CardURL, tag, "the agent card", MaxCard)
 	}
@@ -216,7 +216,7 @@ func (p *Peer) fetchCard(ctx context.Context, tag string) (*Fetched, error) {
 }
 
 // FetchDocument fetches a document of at most limit bytes, unless it still has the tag.
-func (p *Peer) FetchDocument(ctx context.Context, from *url.URL, tag, what string, limit int64) (*Fetched, error) {
+func (p *Peer) FetchDocument(ctx context.Context, from *url.URL, tag, what string, limit int64) (*fetched, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, from.String(), nil)
 	if err != nil {
 		return nil, err
@@ -229,7 +229,7 @@ func (p *Peer) FetchDocument(ctx context.Context, from *url.URL, tag, what strin
 		return nil, err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	got := &Fetched{Tag: resp.Header.Get("ETag"), maxAge: MaxAge(resp.Header)}
+	got := &fetched{Tag: resp.Header.Get("ETag"), maxAge: MaxAge(resp.Header)}
 	if resp.StatusCode == http.StatusNotModified && tag != "" {
 		return got, nil
 	}

@@ -11,16 +11,16 @@ import (
 	"github.com/gowebpki/jcs"
 )
 
-// SignatureMode decides how the signatures of a card are checked.
-type SignatureMode string
+// signatureMode decides how the signatures of a card are checked.
+type signatureMode string
 
 const (
 	// SignaturesOff looks at none.
-	SignaturesOff SignatureMode = "off"
-	// SignaturesIfPresent rejects a signed card without a signature by a known key.
-	SignaturesIfPresent SignatureMode = "if_present"
-	// SignaturesRequired rejects a card that is not signed by a known key.
-	SignaturesRequired SignatureMode = "required"
+	SignaturesOff signatureMode = "off"
+	// signaturesIfPresent rejects a signed card without a signature by a known key.
+	signaturesIfPresent signatureMode = "if_present"
+	// signaturesRequired rejects a card that is not signed by a known key.
+	signaturesRequired signatureMode = "required"
 )
 
 // ErrUnsigned reports that a card lacks a required signature.
@@ -50,8 +50,8 @@ const MaxSignatures = 16
 
 // checkSignatures checks the signatures of a card, as received, against known keys. One valid
 // signature suffices.
-func checkSignatures(card []byte, signatures []a2a.AgentCardSignature, mode SignatureMode, keys *jose.JSONWebKeySet) error {
-	if mode == SignaturesOff || mode == SignaturesIfPresent && len(signatures) == 0 {
+func checkSignatures(card []byte, signatures []a2a.AgentCardSignature, mode signatureMode, keys *jose.JSONWebKeySet) error {
+	if mode == SignaturesOff || mode == signaturesIfPresent && len(signatures) == 0 {
 		return nil
 	}
 	if len(signatures) == 0 {

@@ -97,11 +97,11 @@ func TestCardsAreSignedByKnownKeys(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = checkSignatures(tt.card, card.Signatures, SignaturesRequired, tt.keys)
+		err = checkSignatures(tt.card, card.Signatures, signaturesRequired, tt.keys)
 		if !errors.Is(err, tt.want) {
 			t.Errorf("%s: %v, want %v", name, err, tt.want)
 		}
-		optional := checkSignatures(tt.card, card.Signatures, SignaturesIfPresent, tt.keys)
+		optional := checkSignatures(tt.card, card.Signatures, signaturesIfPresent, tt.keys)
 		if want := tt.want; !errors.Is(want, ErrUnsigned) && !errors.Is(optional, want) || errors.Is(want, ErrUnsigned) && optional != nil {
 			t.Errorf("%s, if present: %v", name, optional)
 		}
@@ -163,7 +163,7 @@ func TestASignatureOfTheJavaScriptSDKIsRight(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := checkSignatures([]byte(data), card.Signatures, SignaturesRequired, &keys); err != nil {
+		if err := checkSignatures([]byte(data), card.Signatures, signaturesRequired, &keys); err != nil {
 			t.Error(err)
 		}
 	}

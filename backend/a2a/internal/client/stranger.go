@@ -50,7 +50,7 @@ func NewStranger(card *url.URL, base string, header http.Header, limit time.Dura
 func (p *Peer) Assume(path string, binding a2a.TransportProtocol, version a2a.ProtocolVersion) {
 	iface := &a2a.AgentInterface{URL: p.Endpoint.BaseURL + path, ProtocolBinding: binding, ProtocolVersion: version}
 	p.cards = cardCache{
-		fetch: func(context.Context, string) (*Fetched, error) { return &Fetched{Card: []byte{}, maxAge: -1}, nil },
+		fetch: func(context.Context, string) (*fetched, error) { return &fetched{Card: []byte{}, maxAge: -1}, nil },
 		open:  func(ctx context.Context, _ []byte) (*Connection, error) { return p.openAt(ctx, iface) },
 		ttl:   p.Options.Card.ttl,
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/providerproto"
 )
 
-// ErrClosed reports a pool that is closed or closing.
-var ErrClosed = errors.New("the provider is shut down")
+// errClosed reports a pool that is closed or closing.
+var errClosed = errors.New("the provider is shut down")
 
 // Pool manages a provider's processes. It is safe for concurrent use.
 type Pool struct {
@@ -71,7 +71,7 @@ func (p *Pool) Start() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
-		return ErrClosed
+		return errClosed
 	}
 	if p.resting {
 		return nil
@@ -226,7 +226,7 @@ func (p *Pool) tryAcquire(session string) (*Lease, <-chan struct{}, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
-		return nil, nil, ErrClosed
+		return nil, nil, errClosed
 	}
 	if p.resting || len(p.slots) == 0 { // it will start again
 		return nil, p.changed, nil

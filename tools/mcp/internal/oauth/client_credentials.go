@@ -14,9 +14,9 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// ClientCredentials gets tokens for a client that acts for itself, and renews each before it
+// clientCredentials gets tokens for a client that acts for itself, and renews each before it
 // expires. It is safe for concurrent use.
-type ClientCredentials struct {
+type clientCredentials struct {
 	server Server
 	// turn is held by the caller that authorizes on behalf of all callers.
 	turn chan struct{}
@@ -34,12 +34,12 @@ type clientGrant struct {
 	tokens *credential.Cached[string]
 }
 
-var _ auth.OAuthHandler = (*ClientCredentials)(nil)
+var _ auth.OAuthHandler = (*clientCredentials)(nil)
 
 // NewClientCredentials returns the tokens of a client. Without a token URL, the first rejection
 // by the server starts the discovery.
-func NewClientCredentials(s Server) *ClientCredentials {
-	c := &ClientCredentials{server: s, turn: make(chan struct{}, 1)}
+func NewClientCredentials(s Server) *clientCredentials {
+	c := &clientCredentials{server: s, turn: make(chan struct{}, 1)}
 	if s.Client.TokenURL != "" {
 		c.current = c.newGrant(&metadata{tokenURL: s.Client.TokenURL}, s.Client.Scopes)
 	}
@@ -47,7 +47,7 @@ func NewClientCredentials(s Server) *ClientCredentials {
 }
 
 // newGrant returns a grant whose tokens are not requested yet.
-func (c *ClientCredentials) newGrant(found *metadata, scopes []string) *clientGrant {
+func (c *clientCredentials) newGrant(found *metadata, scopes []string) *clientGrant {
 	client := c.server.Client
 	return &clientGrant{found: found, scopes: scopes, tokens: credential.NewCached(func(ctx context.Context) (string, time.Time, error) {
 		request := &tokenRequest{url: found.tokenURL, audience: found.issuer, style: authStyle(found.methods), scopes: scopes, params: url.Values{}}
@@ -78,14 +78,14 @@ func expiryOf(token *oauth2.Token) time.Time {
 	return token.Expiry
 }
 
-func (c *ClientCredentials) grant() *clientGrant {
+func (c *clientCredentials) grant() *clientGrant {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.current
 }
 
 // TokenSource returns the current token; nil until the server has required one.
-func (c *ClientCredentials) TokenSource(ctx context.Context) (oauth2.TokenSource, error) {
+func (c *clientCredentials) TokenSource(ctx context.Context) (oauth2.TokenSource, error) {
 	current := c.grant()
 	if current == nil {
 		return nil, nil //nolint:nilnil // the contract of the interface
@@ -94,7 +94,7 @@ func (c *ClientCredentials) TokenSource(ctx context.Context) (oauth2.TokenSource
 }
 
 // Authorize gets another token after a rejection, with more scopes if the server requires them.
-func (c *ClientCredentials) Authorize(ctx context.Context, req *http.Request, resp *http.Response) error {
+func (c *clientCredentials) Authorize(ctx context.Context, req *http.Request, resp *http.Response) error {
 	asked, err := readChallenge(resp)
 	if asked == nil || err != nil {
 		return err
@@ -125,13 +125,13 @@ func (c *ClientCredentials) Authorize(ctx context.Context, req *http.Request, re
 }
 
 // replaceGrant returns the grant that satisfies a challenge. Configured scopes are a limit.
-func (c *ClientCredentials) replaceGrant(ctx context.Context, current *clientGrant, asked *challenge) (*clientGrant, error) {
+func (c *clientCredentials) replaceGrant(ctx context.Context, current *clientGrant, asked *challenge) (*clientGrant, error) {
 	limit := c.server.Client.Scopes
 	if lacking := missingScopes(asked.scopes, limit); asked.isStepUp && len(limit) > 0 && len(lacking) > 0 {
-		return nil, &ScopeError{lacking, "which auth.scopes does not list"}
+		return nil, &scopeError{lacking, "which auth.scopes does not list"}
 	}
 	if asked.isStepUp && current != nil && len(missingScopes(asked.scopes, current.scopes)) == 0 {
-		return nil, &ScopeError{asked.scopes, "which its authorization server does not grant"}
+		return nil, &scopeError{asked.scopes, "which its authorization server does not grant"}
 	}
 	if c.server.Client.TokenURL != "" {
 		return c.newGrant(&metadata{tokenURL: c.server.Client.TokenURL}, limit), nil
@@ -156,7 +156,7 @@ func (c *ClientCredentials) replaceGrant(ctx context.Context, current *clientGra
 }
 
 // Secrets returns the current token.
-func (c *ClientCredentials) Secrets() []string {
+func (c *clientCredentials) Secrets() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return hiddenTexts(c.token)

@@ -109,15 +109,15 @@ func quoteWord(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// ScopeError reports that a token lacks scopes and that the client cannot get them.
-type ScopeError struct {
+// scopeError reports that a token lacks scopes and that the client cannot get them.
+type scopeError struct {
 	Scopes []string
 	// Reason says why.
 	Reason string
 }
 
 // Error names the scopes.
-func (e *ScopeError) Error() string {
+func (e *scopeError) Error() string {
 	return fmt.Sprintf("the token lacks the scopes %s, %s", strings.Join(e.Scopes, " "), e.Reason)
 }
 
