@@ -41,7 +41,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx := a2alog.AttachLogger(r.Context(), slog.New(slog.DiscardHandler))
 	env := &envelope{agent: r.PathValue("agent"), spoken: spoken, asked: asked, rpc: e.rpc, extended: splitExtensions(r.Header)}
-	ctx, w = withEnvelope(ctx, env), &outageWriter{ResponseWriter: sdkErrorWriter{w}, envelope: env}
+	ctx, w = withEnvelope(ctx, env), &outageWriter{ResponseWriter: w, envelope: env}
 	r = r.Clone(ctx)
 	if spoken == v10 {
 		body = e.jsonNames(r, body)

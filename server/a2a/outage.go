@@ -72,7 +72,7 @@ func withCode(err error, code codes.Code) error {
 }
 
 // outageWriter adds a Retry-After to temporary failures and replaces status 500 by 503. JSON-RPC
-// keeps status 200, since its error is in the body.
+// keeps status 200, since its error is in the body. Errors of the SDK are rewritten.
 type outageWriter struct {
 	http.ResponseWriter
 	envelope *envelope
@@ -103,7 +103,10 @@ func (o *outageWriter) Write(p []byte) (int, error) {
 	if !o.begun {
 		o.writeHeaderOnce(http.StatusOK)
 	}
-	return o.ResponseWriter.Write(p)
+	if _, err := o.ResponseWriter.Write(rewriteErrors(p)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
 }
 
 // Flush sends the written data.

@@ -3,17 +3,12 @@ package a2a
 import (
 	"bytes"
 	"encoding/json"
-	"net/http"
 	"regexp"
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/server"
 )
-
-// sdkErrorWriter rewrites errors that the SDK writes about parameters: it removes the names of Go
-// types and shortens long messages, which repeat the request.
-type sdkErrorWriter struct{ http.ResponseWriter }
 
 // goTypeError matches an error of encoding/json inside a JSON string.
 var goTypeError = regexp.MustCompile(`json: cannot unmarshal (\w+)(?: [^ "]+)? into Go (?:struct field \w+\.([\w.]+)|value) of type [^"\\]*|Time\.UnmarshalJSON: [^"\\]*`)
@@ -22,20 +17,21 @@ var goTypeError = regexp.MustCompile(`json: cannot unmarshal (\w+)(?: [^ "]+)? i
 // do not have it.
 var errorField = []byte(`"error"`)
 
-// Write writes a part of the response. Each error comes in one piece.
-func (w sdkErrorWriter) Write(p []byte) (int, error) {
+// rewriteErrors returns a part of a response without the names of Go types and the long messages, which
+// repeat the request, in errors that the SDK writes about parameters. Each error comes in one piece.
+func rewriteErrors(p []byte) []byte {
 	var response struct {
 		Error json.RawMessage `json:"error"`
 	}
 	long := len(p) > server.MaxMessage
 	if !bytes.Contains(p, errorField) || !long && !goTypeError.Match(p) || json.Unmarshal(bytes.TrimPrefix(p, dataField), &response) != nil || response.Error == nil {
-		return w.ResponseWriter.Write(p)
+		return p
 	}
 	fixed := p
 	if long {
 		fixed = shortenMessage(p, response.Error)
 	}
-	fixed = goTypeError.ReplaceAllFunc(fixed, func(text []byte) []byte {
+	return goTypeError.ReplaceAllFunc(fixed, func(text []byte) []byte {
 		found := goTypeError.FindSubmatch(text)
 		switch field := found[2]; {
 		case len(found[1]) == 0:
@@ -46,10 +42,6 @@ func (w sdkErrorWriter) Write(p []byte) (int, error) {
 			return append(append(bytes.Clone(field), " must not be a JSON "...), found[1]...)
 		}
 	})
-	if _, err := w.ResponseWriter.Write(fixed); err != nil {
-		return 0, err
-	}
-	return len(p), nil
 }
 
 // shortenMessage shortens the message of an error in a response.
@@ -67,6 +59,3 @@ func shortenMessage(response, failure []byte) []byte {
 	}
 	return bytes.Replace(response, e.Message, short, 1)
 }
-
-// Unwrap returns the wrapped writer.
-func (w sdkErrorWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -259,11 +259,5 @@ func usedID(message *a2a.Message) error {
 
 // pendingInteractions returns the unanswered interactions, oldest first.
 func pendingInteractions(all []*service.Interaction) []*service.Interaction {
-	var open []*service.Interaction
-	for _, i := range all {
-		if i.State == service.InteractionPending {
-			open = append(open, i)
-		}
-	}
-	return open
+	return slices.DeleteFunc(slices.Clone(all), func(i *service.Interaction) bool { return i.State != service.InteractionPending })
 }

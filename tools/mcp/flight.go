@@ -15,6 +15,7 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 	"github.com/agentruntime/agentruntime/tools/mcp/internal/mend"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.opentelemetry.io/otel/propagation"
 )
 
 const (
@@ -272,4 +273,17 @@ func progressText(p *mcp.ProgressNotificationParams) string {
 		text += "/" + number(p.Total)
 	}
 	return strings.TrimSpace(text + " " + p.Message)
+}
+
+// traceMeta returns metadata that adds a call to the trace of ctx; every transport carries it.
+// Outside of traces there is none. Baggage is not sent: it holds whatever callers put there, and
+// the server may belong to anyone.
+func traceMeta(ctx context.Context) mcp.Meta {
+	carrier := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(ctx, carrier)
+	meta := make(mcp.Meta, len(carrier))
+	for name, value := range carrier {
+		meta[name] = value
+	}
+	return meta
 }

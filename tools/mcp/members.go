@@ -10,6 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/schema"
+	"github.com/agentruntime/agentruntime/internal/toolname"
 	"github.com/agentruntime/agentruntime/tools"
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
@@ -132,3 +133,7 @@ func (s *server) newMember(id string, info *toolInfo) (*tool, error) {
 	}
 	return t, nil
 }
+
+// toolID returns the ID of a server's tool: the prefix and the name, in a form that models accept.
+// It does not depend on other tools.
+func toolID(prefix, name string) string { return toolname.ID.Fit(prefix + name) }

@@ -8,6 +8,17 @@ import (
 	"github.com/agentruntime/agentruntime/backend/a2a/internal/client"
 )
 
+// Run sends the message, unless the peer has it, and follows the task until it
+// has settled.
+func (x *Exchange) Run(ctx context.Context) error {
+	if !x.phase.isAccepted() {
+		if err := x.deliverMessage(ctx); err != nil {
+			return err
+		}
+	}
+	return x.followTask(ctx)
+}
+
 const (
 	// Fruitless is the number of consecutive streams without news after which the task is polled.
 	Fruitless = 3

@@ -381,14 +381,3 @@ func (p *Pool) awaitTurns(limit time.Duration) (turns int) {
 		}
 	}
 }
-
-// Sessions returns the number of sessions of each slot.
-func (p *Pool) Sessions() []int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	counts := make([]int, len(p.slots))
-	for i, s := range p.slots {
-		counts[i] = s.sessions
-	}
-	return counts
-}
