@@ -22,7 +22,7 @@ import (
 type config struct {
 	Description string                `json:"description,omitempty" doc:"The provider's purpose."`
 	Config      json.RawMessage       `json:"config,omitempty" doc:"Provider-specific configuration object. Only the provider reads it."`
-	Connections map[string]Connection `json:"connections,omitempty" doc:"Headers and parameters for other services, by name, which the provider may request during a turn."`
+	Connections map[string]hostservice.Connection `json:"connections,omitempty" doc:"Headers and parameters for other services, by name, which the provider may request during a turn."`
 
 	StartupTimeout *spec.Duration `json:"startup_timeout,omitempty" alias:"startup_timeout_ms:ms" default:"45s" doc:"Maximum time for the provider to become ready."`
 	HealthInterval *spec.Duration `json:"health_interval,omitempty" alias:"health_interval_ms:ms" default:"15s" doc:"The interval between health checks. Two consecutive failures replace the provider."`
@@ -56,12 +56,6 @@ type addressConfig struct {
 	Address     string `json:"address" required:"true" doc:"The provider's address: unix: and a socket path, or a host:port on this machine. The protocol is not encrypted."`
 	HostAddress string `json:"host_address,omitempty" doc:"The runtime's address for calls from the provider, in the same forms. If empty, the provider gets no tools."`
 	GrantKey    string `json:"grant_key,omitempty" secret:"true" doc:"The secret that signs grants, 32 characters or more. A fixed secret lets the provider's turns survive a runtime restart. Random by default."`
-}
-
-// Connection gives a provider access to another service.
-type Connection struct {
-	Headers map[string]string `json:"headers,omitempty" secret:"true" doc:"Headers of requests."`
-	Params  map[string]string `json:"params,omitempty" doc:"Parameters, such as a base URL."`
 }
 
 // withoutSecrets returns a copy without the values of headers.
@@ -200,13 +194,4 @@ func resolveSocket(address, dir string) string {
 		return "unix:" + filepath.Join(dir, path)
 	}
 	return address
-}
-
-// hostConnections returns the connections in the host service's form.
-func (c *config) hostConnections() map[string]hostservice.Connection {
-	all := make(map[string]hostservice.Connection, len(c.Connections))
-	for name, one := range c.Connections {
-		all[name] = hostservice.Connection(one)
-	}
-	return all
 }

@@ -71,5 +71,5 @@ func (h *hosts) openProvider(s backend.AgentProviderSettings, c *config, whole a
 	shared.users++
 	shared.current++
 	shared.stopLimit()
-	return &provider{id: s.ID, hosts: h, host: shared, connections: c.hostConnections(), logger: s.Logger}, nil
+	return &provider{id: s.ID, hosts: h, host: shared, connections: c.Connections, logger: s.Logger}, nil
 }

@@ -47,7 +47,8 @@ type Outcome struct {
 
 // Connection lets a provider reach a service that was configured for it.
 type Connection struct {
-	Headers, Params map[string]string
+	Headers map[string]string `json:"headers,omitempty" secret:"true" doc:"Headers of requests."`
+	Params  map[string]string `json:"params,omitempty" doc:"Parameters, such as a base URL."`
 }
 
 // Turn is a turn whose provider may call back.
