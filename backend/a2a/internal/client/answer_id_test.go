@@ -22,7 +22,7 @@ func TestAnAnswerHasTheIDOfItsRequest(t *testing.T) {
 		})
 		p := reach(t, h.Endpoint(""))
 		err := getTask(t, p)
-		if tt.Wrong != (err != nil) || tt.Foreign != errors.Is(err, ErrForeignAnswer) {
+		if tt.Wrong != (err != nil) || tt.Foreign != errors.Is(err, errForeignAnswer) {
 			t.Errorf("%s: error is %v", name, err)
 		}
 		if tt.Foreign && Judge(err) != (judgement{Passing, CodeProtocol}) {
@@ -58,7 +58,7 @@ func TestEveryEventHasTheIDOfItsRequest(t *testing.T) {
 				}
 				continue
 			}
-			if len(got) != want || tt.Wrong != (err != nil) || tt.Foreign != errors.Is(err, ErrForeignAnswer) {
+			if len(got) != want || tt.Wrong != (err != nil) || tt.Foreign != errors.Is(err, errForeignAnswer) {
 				t.Errorf("%s as %s: %d events, %v", name, kind, len(got), err)
 			}
 		}

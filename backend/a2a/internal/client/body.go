@@ -38,8 +38,8 @@ type bounded struct {
 	what string
 }
 
-// Bound returns a body that fails with a *TooLargeError after limit bytes.
-func Bound(body io.ReadCloser, what string, limit int64) io.ReadCloser {
+// bound returns a body that fails with a *TooLargeError after limit bytes.
+func bound(body io.ReadCloser, what string, limit int64) io.ReadCloser {
 	return &bounded{http.MaxBytesReader(nil, body, limit), what}
 }
 
@@ -52,9 +52,9 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ReadAll reads a body of at most limit bytes.
-func ReadAll(body io.ReadCloser, what string, limit int64) ([]byte, error) {
-	return io.ReadAll(Bound(body, what, limit))
+// readAll reads a body of at most limit bytes.
+func readAll(body io.ReadCloser, what string, limit int64) ([]byte, error) {
+	return io.ReadAll(bound(body, what, limit))
 }
 
 // events is a stream whose events have a size limit. Events are separated by empty lines; comments,

@@ -155,8 +155,8 @@ func isMomentary(err error) bool {
 	return !wrong
 }
 
-// MaxAge returns a response's lifetime according to its header; negative if not given.
-func MaxAge(header http.Header) time.Duration {
+// maxAge returns a response's lifetime according to its header; negative if not given.
+func maxAge(header http.Header) time.Duration {
 	age := time.Duration(-1)
 	for directive := range strings.SplitSeq(strings.Join(header.Values("Cache-Control"), ","), ",") {
 		name, value, _ := strings.Cut(strings.ToLower(strings.TrimSpace(directive)), "=")

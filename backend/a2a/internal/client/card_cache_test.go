@@ -231,7 +231,7 @@ func TestThePeerSaysHowLongACardIsValid(t *testing.T) {
 		"": -1, "public": -1, "max-age=60": time.Minute, "public, Max-Age=\"60\"": time.Minute, "max-age=x": -1, "max-age=-1": -1,
 		"no-store": 0, "max-age=60, no-cache": 0, "s-maxage=5": -1, "max-age": -1,
 	} {
-		if got := MaxAge(http.Header{"Cache-Control": {header}}); got != want {
+		if got := maxAge(http.Header{"Cache-Control": {header}}); got != want {
 			t.Errorf("%q: %s, want %s", header, got, want)
 		}
 	}

@@ -26,7 +26,7 @@ func TestSecurityRequirementsAreReadInEveryForm(t *testing.T) {
 		`[]`:   {},
 		`null`: nil,
 	} {
-		card, err := ParseCard(fmt.Appendf(nil, `{"name":"x","supportedInterfaces":[{"url":"https://x.example","protocolBinding":"JSONRPC"}],
+		card, err := parseCard(fmt.Appendf(nil, `{"name":"x","supportedInterfaces":[{"url":"https://x.example","protocolBinding":"JSONRPC"}],
 			"securitySchemes":{"bearer":{"httpAuthSecurityScheme":{"scheme":"Bearer"}}},
 			"skills":[{"id":"s","securityRequirements":%s}],"securityRequirements":%s}`, text, text))
 		if err != nil || len(card.SecuritySchemes) != 1 || len(card.Skills) != 1 {

@@ -15,8 +15,8 @@ import (
 type signatureMode string
 
 const (
-	// SignaturesOff looks at none.
-	SignaturesOff signatureMode = "off"
+	// signaturesOff looks at none.
+	signaturesOff signatureMode = "off"
 	// signaturesIfPresent rejects a signed card without a signature by a known key.
 	signaturesIfPresent signatureMode = "if_present"
 	// signaturesRequired rejects a card that is not signed by a known key.
@@ -41,17 +41,17 @@ func (e *SignatureError) Error() string {
 // Unwrap returns the error of the last signature.
 func (e *SignatureError) Unwrap() error { return e.Err }
 
-// SignatureAlgorithms are the allowed algorithms. Those without a public key are excluded: anyone
+// signatureAlgorithms are the allowed algorithms. Those without a public key are excluded: anyone
 // who can check their signatures can forge them.
-var SignatureAlgorithms = []jose.SignatureAlgorithm{jose.ES256, jose.EdDSA, jose.RS256}
+var signatureAlgorithms = []jose.SignatureAlgorithm{jose.ES256, jose.EdDSA, jose.RS256}
 
-// MaxSignatures limits how many signatures of a card are checked.
-const MaxSignatures = 16
+// maxSignatures limits how many signatures of a card are checked.
+const maxSignatures = 16
 
 // checkSignatures checks the signatures of a card, as received, against known keys. One valid
 // signature suffices.
 func checkSignatures(card []byte, signatures []a2a.AgentCardSignature, mode signatureMode, keys *jose.JSONWebKeySet) error {
-	if mode == SignaturesOff || mode == signaturesIfPresent && len(signatures) == 0 {
+	if mode == signaturesOff || mode == signaturesIfPresent && len(signatures) == 0 {
 		return nil
 	}
 	if len(signatures) == 0 {
@@ -62,7 +62,7 @@ func checkSignatures(card []byte, signatures []a2a.AgentCardSignature, mode sign
 		return &SignatureError{Count: len(signatures), Err: err}
 	}
 	var last error
-	for _, s := range signatures[:min(len(signatures), MaxSignatures)] {
+	for _, s := range signatures[:min(len(signatures), maxSignatures)] {
 		if last = checkSignature(s, payloads, keys); last == nil {
 			return nil
 		}
@@ -80,7 +80,7 @@ var (
 // keys count.
 func checkSignature(s a2a.AgentCardSignature, payloads [][]byte, keys *jose.JSONWebKeySet) error {
 	for _, payload := range payloads {
-		signed, err := jose.ParseDetached(s.Protected+".."+s.Signature, payload, SignatureAlgorithms)
+		signed, err := jose.ParseDetached(s.Protected+".."+s.Signature, payload, signatureAlgorithms)
 		if err != nil {
 			return errNotJWS
 		}

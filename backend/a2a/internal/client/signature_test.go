@@ -93,7 +93,7 @@ func TestCardsAreSignedByKnownKeys(t *testing.T) {
 		"a signature of no kind": {with(t, signedCard, a2a.AgentCardSignature{Protected: "eyJhbGciOiJub25lIn0", Signature: ""}), keySet(ec.Public(), "k"), errNotJWS},
 		"an invalid signature":   {with(t, signedCard, a2a.AgentCardSignature{Protected: ".", Signature: "x.y"}), keySet(ec.Public(), "k"), errNotJWS},
 	} {
-		card, err := ParseCard(tt.card)
+		card, err := parseCard(tt.card)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +105,7 @@ func TestCardsAreSignedByKnownKeys(t *testing.T) {
 		if want := tt.want; !errors.Is(want, ErrUnsigned) && !errors.Is(optional, want) || errors.Is(want, ErrUnsigned) && optional != nil {
 			t.Errorf("%s, if present: %v", name, optional)
 		}
-		if err := checkSignatures(tt.card, card.Signatures, SignaturesOff, tt.keys); err != nil {
+		if err := checkSignatures(tt.card, card.Signatures, signaturesOff, tt.keys); err != nil {
 			t.Errorf("%s, off: %v", name, err)
 		}
 	}
@@ -159,7 +159,7 @@ func TestASignatureOfTheJavaScriptSDKIsRight(t *testing.T) {
 		`{"name":"Signed","supportedInterfaces":[{"url":"https://a.example/rpc","protocolBinding":"JSONRPC","protocolVersion":"1.0"}],"version":"1.0.0","capabilities":{"streaming":false,"pushNotifications":false},"defaultInputModes":["text/plain"],"skills":[{"id":"t","name":"Übersetzen","description":"Translates €.","tags":["text"]}],` + signature + `}`,
 		`{"name":"Signed","description":"","supportedInterfaces":[{"url":"https://a.example/rpc","protocolBinding":"JSONRPC","protocolVersion":"1.0","tenant":""}],"version":"1.0.0","capabilities":{"streaming":false,"pushNotifications":false},"defaultInputModes":["text/plain"],"defaultOutputModes":[],"skills":[{"id":"t","name":"Übersetzen","description":"Translates €.","tags":["text"],"examples":[]}],` + signature + `}`,
 	} {
-		card, err := ParseCard([]byte(data))
+		card, err := parseCard([]byte(data))
 		if err != nil {
 			t.Fatal(err)
 		}

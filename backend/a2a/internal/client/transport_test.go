@@ -216,7 +216,7 @@ func TestTheLinesOfAnEventCount(t *testing.T) {
 func TestABodyOfItsBoundIsRead(t *testing.T) {
 	t.Parallel()
 	for n, ok := range map[int]bool{0: true, 10: true, 11: false, 1000: false} {
-		got, err := ReadAll(io.NopCloser(strings.NewReader(strings.Repeat("x", n))), "an answer", 10)
+		got, err := readAll(io.NopCloser(strings.NewReader(strings.Repeat("x", n))), "an answer", 10)
 		if ok != (err == nil) || len(got) != min(n, 10) {
 			t.Errorf("%d bytes: read %d, %v", n, len(got), err)
 		}

@@ -1,3 +1,0 @@
-// Package doctor examines A2A peers: their cards, and how their interfaces answer
-// calls that change nothing.
-package doctor
