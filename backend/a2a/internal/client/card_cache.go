@@ -148,7 +148,7 @@ func isMomentary(err error) bool {
 	if refused, ok := errors.AsType[*HTTPError](err); ok {
 		return refused.Status >= http.StatusInternalServerError || refused.Status == http.StatusTooManyRequests
 	}
-	if _, ok := errors.AsType[*TooLargeError](err); ok {
+	if _, ok := errors.AsType[*tooLargeError](err); ok {
 		return false
 	}
 	_, wrong := errors.AsType[*ContentTypeError](err)

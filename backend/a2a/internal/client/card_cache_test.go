@@ -173,7 +173,7 @@ func TestACardServesOnWhileItCannotBeFetched(t *testing.T) {
 		"it asks to wait":               {&HTTPError{Status: 429}, false, true},
 		"the card is gone":              {&HTTPError{Status: 404}, false, false},
 		"it has a page there":           {&ContentTypeError{}, false, false},
-		"it has something huge there":   {&TooLargeError{}, false, false},
+		"it has something huge there":   {&tooLargeError{}, false, false},
 		"it is down and refused a call": {errors.New("connection refused"), true, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {

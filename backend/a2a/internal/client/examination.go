@@ -92,7 +92,7 @@ func (x *examiner) fetchCard(ctx context.Context) *seen {
 	const name = "card location"
 	want := "an agent card at " + redact.URL(x.cardURL.String())
 	got, err := x.getURL(ctx, x.cardURL, "")
-	if large, ok := errors.AsType[*TooLargeError](err); ok {
+	if large, ok := errors.AsType[*tooLargeError](err); ok {
 		x.addFailure("card size", fmt.Sprintf("at most %d bytes", large.Limit), "more than %d bytes", large.Limit)
 		return nil
 	}

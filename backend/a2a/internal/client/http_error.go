@@ -37,20 +37,20 @@ func (e *HTTPError) Error() string {
 // Unwrap returns the protocol's error.
 func (e *HTTPError) Unwrap() error { return e.Err }
 
-// IdleError reports that a peer was silent for too long: no response to a request, or no more data
+// idleError reports that a peer was silent for too long: no response to a request, or no more data
 // of one.
-type IdleError struct {
+type idleError struct {
 	After time.Duration
 }
 
 // Error names the time.
-func (e *IdleError) Error() string { return fmt.Sprintf("the peer sent nothing for %s", e.After) }
+func (e *idleError) Error() string { return fmt.Sprintf("the peer sent nothing for %s", e.After) }
 
 // Timeout reports that the error is a timeout.
-func (*IdleError) Timeout() bool { return true }
+func (*idleError) Timeout() bool { return true }
 
-// TooLargeError reports that an event or an answer of a peer exceeds its limit.
-type TooLargeError struct {
+// tooLargeError reports that an event or an answer of a peer exceeds its limit.
+type tooLargeError struct {
 	// What names the oversized part, such as "an event", "an answer" or "the agent card".
 	What string
 	// Limit is the maximum size in bytes.
@@ -58,7 +58,7 @@ type TooLargeError struct {
 }
 
 // Error names the limit.
-func (e *TooLargeError) Error() string {
+func (e *tooLargeError) Error() string {
 	return fmt.Sprintf("%s of the peer is larger than %d bytes", e.What, e.Limit)
 }
 

@@ -146,11 +146,11 @@ func Judge(err error) judgement {
 		return JudgeStatus(status.Status)
 	}
 	switch {
-	case errors.As(err, new(*TooLargeError)), errors.Is(err, bufio.ErrTooLong):
+	case errors.As(err, new(*tooLargeError)), errors.Is(err, bufio.ErrTooLong):
 		return judgement{Final, CodeTooLarge}
 	case errors.As(err, new(*netguard.BlockedError)):
 		return judgement{Final, CodeUnreachable}
-	case errors.As(err, new(*CardError)), errors.As(err, new(*SignatureError)):
+	case errors.As(err, new(*CardError)), errors.As(err, new(*signatureError)):
 		return judgement{Passing, CodeCard} // the next one may be better
 	case errors.As(err, new(*a2a.Error)):
 		return judgement{Final, CodeRefused}
@@ -204,7 +204,7 @@ func MayResend(err error) bool {
 			http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable,
 		}, status.Status)
 	}
-	if errors.As(err, new(*IdleError)) { // it may be at work
+	if errors.As(err, new(*idleError)) { // it may be at work
 		return false
 	}
 	return Judge(err) == judgement{Passing, CodeUnreachable}

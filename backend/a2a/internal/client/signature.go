@@ -23,23 +23,23 @@ const (
 	signaturesRequired signatureMode = "required"
 )
 
-// ErrUnsigned reports that a card lacks a required signature.
-var ErrUnsigned = errors.New("the agent card is not signed")
+// errUnsigned reports that a card lacks a required signature.
+var errUnsigned = errors.New("the agent card is not signed")
 
-// SignatureError reports that no signature of a card is valid.
-type SignatureError struct {
+// signatureError reports that no signature of a card is valid.
+type signatureError struct {
 	// Count is the number of signatures, and Err the error of the last one.
 	Count int
 	Err   error
 }
 
 // Error names the cause.
-func (e *SignatureError) Error() string {
+func (e *signatureError) Error() string {
 	return fmt.Sprintf("none of the agent card's %d signatures is right: %v", e.Count, e.Err)
 }
 
 // Unwrap returns the error of the last signature.
-func (e *SignatureError) Unwrap() error { return e.Err }
+func (e *signatureError) Unwrap() error { return e.Err }
 
 // signatureAlgorithms are the allowed algorithms. Those without a public key are excluded: anyone
 // who can check their signatures can forge them.
@@ -55,11 +55,11 @@ func checkSignatures(card []byte, signatures []a2a.AgentCardSignature, mode sign
 		return nil
 	}
 	if len(signatures) == 0 {
-		return ErrUnsigned
+		return errUnsigned
 	}
 	payloads, err := signedPayloads(card)
 	if err != nil {
-		return &SignatureError{Count: len(signatures), Err: err}
+		return &signatureError{Count: len(signatures), Err: err}
 	}
 	var last error
 	for _, s := range signatures[:min(len(signatures), maxSignatures)] {
@@ -67,7 +67,7 @@ func checkSignatures(card []byte, signatures []a2a.AgentCardSignature, mode sign
 			return nil
 		}
 	}
-	return &SignatureError{Count: len(signatures), Err: last}
+	return &signatureError{Count: len(signatures), Err: last}
 }
 
 var (

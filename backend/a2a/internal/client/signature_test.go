@@ -84,7 +84,7 @@ func TestCardsAreSignedByKnownKeys(t *testing.T) {
 		"one of two":             {with(t, signedCard, foreign, es), keySet(ec.Public(), "k"), nil},
 		"no key named":           {with(t, signedCard, signedBy(t, signedCard, jose.ES256, ec, "")), keySet(ec.Public(), "k"), nil},
 		"empty values":           {with(t, `{"version":"1.0","name":"Übersetzer","n":100.0,"capabilities":{"streaming":true,"extensions":[]},"iconUrl":"","provider":null}`, es), keySet(ec.Public(), "k"), nil},
-		"no signature":           {[]byte(signedCard), keySet(ec.Public(), "k"), ErrUnsigned},
+		"no signature":           {[]byte(signedCard), keySet(ec.Public(), "k"), errUnsigned},
 		"another key":            {with(t, signedCard, foreign), keySet(ec.Public(), "k"), errWrongSignature},
 		"an unknown key":         {with(t, signedCard, es), keySet(ec.Public(), "other"), errUnknownKey},
 		"a changed card":         {with(t, strings.Replace(signedCard, "true", "false", 1), es), keySet(ec.Public(), "k"), errWrongSignature},
@@ -102,7 +102,7 @@ func TestCardsAreSignedByKnownKeys(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, err, tt.want)
 		}
 		optional := checkSignatures(tt.card, card.Signatures, signaturesIfPresent, tt.keys)
-		if want := tt.want; !errors.Is(want, ErrUnsigned) && !errors.Is(optional, want) || errors.Is(want, ErrUnsigned) && optional != nil {
+		if want := tt.want; !errors.Is(want, errUnsigned) && !errors.Is(optional, want) || errors.Is(want, errUnsigned) && optional != nil {
 			t.Errorf("%s, if present: %v", name, optional)
 		}
 		if err := checkSignatures(tt.card, card.Signatures, signaturesOff, tt.keys); err != nil {
@@ -124,7 +124,7 @@ func TestOnlyAVerifiedCardIsUsed(t *testing.T) {
 	keys, _ := json.Marshal(keySet(ec.Public(), "k"))
 	p := reach(t, h.Endpoint(`{"signatures":"required","signature_keys":`+string(keys)+`}`))
 	serve(plain)
-	if _, err := p.Connect(t.Context()); !errors.Is(err, ErrUnsigned) {
+	if _, err := p.Connect(t.Context()); !errors.Is(err, errUnsigned) {
 		t.Errorf("error is %v", err)
 	}
 	serve(good)
@@ -142,7 +142,7 @@ func TestOnlyAVerifiedCardIsUsed(t *testing.T) {
 }
 
 func isSignature(err error) bool {
-	_, ok := errors.AsType[*SignatureError](err)
+	_, ok := errors.AsType[*signatureError](err)
 	return ok
 }
 
