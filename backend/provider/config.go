@@ -20,8 +20,8 @@ import (
 
 // config is the configuration of a provider, independent of its kind.
 type config struct {
-	Description string                `json:"description,omitempty" doc:"The provider's purpose."`
-	Config      json.RawMessage       `json:"config,omitempty" doc:"Provider-specific configuration object. Only the provider reads it."`
+	Description string                            `json:"description,omitempty" doc:"The provider's purpose."`
+	Config      json.RawMessage                   `json:"config,omitempty" doc:"Provider-specific configuration object. Only the provider reads it."`
 	Connections map[string]hostservice.Connection `json:"connections,omitempty" doc:"Headers and parameters for other services, by name, which the provider may request during a turn."`
 
 	StartupTimeout *spec.Duration `json:"startup_timeout,omitempty" alias:"startup_timeout_ms:ms" default:"45s" doc:"Maximum time for the provider to become ready."`
