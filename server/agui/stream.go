@@ -43,7 +43,7 @@ func (s *stream) serveStream(turn *service.Turn) error {
 			return err
 		}
 	}
-	s.NewStream(turn).Serve(s.W, s.R, s)
+	s.StreamTurn(turn, s)
 	return nil
 }
 

@@ -35,7 +35,7 @@ func (c *call) streamTurn(turn *service.Turn, from, to int, whole bool) error {
 	own.Decode(turn.Metadata, &s.record) // a turn of another protocol has no functions
 	s.Narrator = surfacekit.NewNarrator(turn.ID, from, to, s)
 	c.W.Header().Set("X-Vercel-Ai-Ui-Message-Stream", "v1")
-	c.NewStream(turn).Serve(c.W, c.R, s)
+	c.StreamTurn(turn, s)
 	return nil
 }
 

@@ -63,15 +63,6 @@ func (r *Request) NewThreads(surface, kind, field string) *Threads {
 	return &Threads{Service: r.Service, Caller: r.Caller, Agent: r.R.PathValue("agent"), Kind: kind, Key: surface + "-" + kind, Label: surface + "_" + kind, Field: field}
 }
 
-// NewStream returns the stream for an answer of a turn; nil for an answer that follows no turn.
-func (r *Request) NewStream(turn *service.Turn) *TurnStream {
-	s := &TurnStream{Service: r.Service, Caller: r.Caller, Logger: r.Logger}
-	if turn != nil {
-		s.TurnID, s.Log = turn.ID, r.Service.Follower(r.Caller, turn, 0, r.KeepAlive)
-	}
-	return s
-}
-
 // Describe returns an error in the client's form. Internal causes are only logged.
 func (b *Base) Describe(r *http.Request, err error) *server.Failure {
 	f := server.Report(r.Context(), b.Logger, err)

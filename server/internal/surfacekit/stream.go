@@ -42,18 +42,26 @@ type Answer interface {
 	Leave(ctx context.Context, err error)
 }
 
-// TurnStream streams an answer as server-sent events.
-type TurnStream struct {
-	Service *service.Service
-	Caller  service.Caller
-	TurnID  string
-	Log     *service.Follower
-	Logger  *zap.Logger
+// turnLog is the log of a turn that an answer follows.
+type turnLog struct {
+	*Request
+	turnID string
+	log    *service.Follower
 }
 
-// Serve responds with the stream.
-func (s *TurnStream) Serve(w http.ResponseWriter, r *http.Request, a Answer) {
-	server.ServeEvents(w, r, func(ctx context.Context, out *server.EventStream) {
+// logOf returns the log of a turn, which is nil for an answer that follows no turn.
+func (r *Request) logOf(turn *service.Turn) *turnLog {
+	if turn == nil {
+		return &turnLog{Request: r}
+	}
+	return &turnLog{r, turn.ID, r.Service.Follower(r.Caller, turn, 0, r.KeepAlive)}
+}
+
+// StreamTurn responds with an answer of a turn as server-sent events. The turn is nil for an answer
+// that follows no turn.
+func (r *Request) StreamTurn(turn *service.Turn, a Answer) {
+	s := r.logOf(turn)
+	server.ServeEvents(r.W, r.R, func(ctx context.Context, out *server.EventStream) {
 		err := s.send(ctx, out, a)
 		if err == nil {
 			return
@@ -72,13 +80,13 @@ func (s *TurnStream) Serve(w http.ResponseWriter, r *http.Request, a Answer) {
 			return nil
 		})
 		if !ended {
-			AbortStream(ctx, s.Logger, s.TurnID, err)
+			AbortStream(ctx, s.Logger, s.turnID, err)
 		}
 	})
 }
 
 // send sends the answer.
-func (s *TurnStream) send(ctx context.Context, out *server.EventStream, a Answer) error {
+func (s *turnLog) send(ctx context.Context, out *server.EventStream, a Answer) error {
 	err := out.Write(func(b *bytes.Buffer) error {
 		a.WriteTo(b)
 		a.Begin()
@@ -87,7 +95,7 @@ func (s *TurnStream) send(ctx context.Context, out *server.EventStream, a Answer
 	if err != nil || a.Ended() {
 		return err
 	}
-	for records, err := range s.Log.Batches(ctx) {
+	for records, err := range s.log.Batches(ctx) {
 		switch {
 		case err != nil:
 			return err
@@ -110,17 +118,18 @@ func (s *TurnStream) send(ctx context.Context, out *server.EventStream, a Answer
 }
 
 // finishAnswer ends an answer whose log has no end.
-func (s *TurnStream) finishAnswer(ctx context.Context, a Answer) error {
-	turn, err := s.Service.GetTurn(ctx, s.Caller, s.TurnID)
+func (s *turnLog) finishAnswer(ctx context.Context, a Answer) error {
+	turn, err := s.Service.GetTurn(ctx, s.Caller, s.turnID)
 	if err == nil && turn.Outcome != nil {
 		a.Finish(turn.Outcome.RunFinish())
 	}
 	return err
 }
 
-// Wait reads an answer to its end, for a non-streaming response.
-func (s *TurnStream) Wait(ctx context.Context, a Answer) error {
-	for records, err := range s.Log.Batches(ctx) {
+// AwaitTurn reads an answer of a turn to its end, for a non-streaming response.
+func (r *Request) AwaitTurn(turn *service.Turn, a Answer) error {
+	s, ctx := r.logOf(turn), r.Context()
+	for records, err := range s.log.Batches(ctx) {
 		if err == nil {
 			err = a.AddRecords(ctx, records)
 		}

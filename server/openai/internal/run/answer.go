@@ -74,11 +74,11 @@ func (a *Answer) AddRecords(ctx context.Context, records []event.Record) error {
 // Stream responds with the segment as server-sent events.
 func (a *Answer) Stream(w Sink) {
 	a.Sink = w
-	a.Call.NewStream(a.Turn).Serve(a.Call.W, a.Call.R, a)
+	a.Call.StreamTurn(a.Turn, a)
 }
 
 // Await reads the segment to its end.
-func (a *Answer) Await() error { return a.Call.NewStream(a.Turn).Wait(a.Call.Context(), a) }
+func (a *Answer) Await() error { return a.Call.AwaitTurn(a.Turn, a) }
 
 // Fail writes an error unless the server is shutting down.
 func (a *Answer) Fail(err error) (ended bool) {
