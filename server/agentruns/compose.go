@@ -184,11 +184,7 @@ func (c *composer) turnOverrides(agent *spec.Agent, r *request, chosen *chosenTo
 		rounds := cmp.Or(r.MaxToolTurns, defaultMaxToolTurns) + 1
 		o.MaxRounds = &rounds
 	}
-	if l := r.loop; l != nil && l.off {
-		o.LoopDetection = &spec.LoopDetection{Enabled: new(bool)}
-	} else if l != nil {
-		o.LoopDetection = &spec.LoopDetection{ConsecutiveThreshold: &l.consecutive, HardCutoffThreshold: &l.max}
-	} else if agent == nil || agent.LoopDetection == nil {
+	if o.LoopDetection = r.loop; r.loop == nil && (agent == nil || agent.LoopDetection == nil) {
 		o.LoopDetection = &spec.LoopDetection{}
 	}
 	if r.toolBudgets != nil || agent == nil || agent.ToolBudgets == nil {

@@ -68,7 +68,7 @@ func (f fields) readObject(name string) (fields, error) {
 // errors begin with a path.
 func (f fields) decode(path string, into any) error {
 	v := reflect.ValueOf(into).Elem()
-	for i, name := range namesOf(v.Interface()) {
+	for i, name := range namesOf(into) {
 		value, tag := v.Field(i), v.Type().Field(i).Tag
 		if value.Kind() != reflect.Int {
 			if err := f.readField(name, value.Addr().Interface(), cmp.Or(tag.Get("want"), "a string")); err != nil {
@@ -87,9 +87,10 @@ func (f fields) decode(path string, into any) error {
 	return nil
 }
 
-// namesOf returns the JSON names of a struct's fields, of which those without one come last.
+// namesOf returns the JSON names of the fields of a struct, or of a pointer to one. Fields without
+// one come last.
 func namesOf(of any) []string {
-	t := reflect.TypeOf(of)
+	t := reflect.Indirect(reflect.ValueOf(of)).Type()
 	var names []string
 	for i := range t.NumField() {
 		if name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); name != "" {

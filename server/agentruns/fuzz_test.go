@@ -144,12 +144,16 @@ func FuzzToolResultBody(f *testing.F) {
 		f.Add([]byte(text), false)
 	}
 	f.Fuzz(func(t *testing.T, data []byte, strict bool) {
-		body, err := decodeBody(data)
+		given, err := decodeBody(data)
+		var body toolResultBody
+		if err == nil {
+			err = given.decode("", &body)
+		}
 		if err != nil {
 			answerable(t, err)
 			return
 		}
-		a, err := readToolAnswer(body, strict)
+		a, err := newToolAnswer(&body, strict)
 		if err != nil {
 			answerable(t, err)
 			return

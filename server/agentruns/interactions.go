@@ -69,12 +69,8 @@ func (c *call) pendingInteractions(ctx context.Context, found *run) ([]pendingIn
 	return list, nil
 }
 
-// readResolution reads an interaction's answer from the request body.
-func readResolution(f fields, target string) (interaction.Answer, error) {
-	var body resolutionBody
-	if err := f.decode("", &body); err != nil {
-		return interaction.Answer{}, err
-	}
+// answerTo returns the answer to an interaction in a body.
+func (body *resolutionBody) answerTo(target string) (interaction.Answer, error) {
 	r := interaction.Answer{Target: target, ID: body.ID, Action: interaction.AnswerAction(body.Action), Result: body.Result, Arguments: body.Arguments, Reason: body.Reason}
 	switch r.Action {
 	case "":
@@ -90,12 +86,13 @@ func readResolution(f fields, target string) (interaction.Answer, error) {
 // after the run has ended.
 func (c *call) resolveInteraction() error {
 	ctx := c.r.Context()
-	found, f, warnings, err := c.readAnswer(ctx, namesOf(resolutionBody{}))
+	var body resolutionBody
+	found, warnings, err := c.readAnswer(ctx, &body)
 	if err != nil {
 		return err
 	}
 	target := c.r.PathValue("interaction")
-	answer, err := readResolution(f, target)
+	answer, err := body.answerTo(target)
 	if err != nil {
 		return err
 	}

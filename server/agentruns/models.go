@@ -167,7 +167,7 @@ func (m *models) findModel(id string) (string, error) {
 		if m.standard == "" {
 			return "", &requestError{
 				Code: codeInvalidModel, Message: "modelId is required: there is no default model",
-				Hint: "name one of the candidates", Candidates: m.candidateNames(m.list),
+				Hint: "name one of the candidates", Candidates: candidateNames(m.list),
 			}
 		}
 		return m.standard, nil
@@ -191,7 +191,7 @@ func (m *models) findModel(id string) (string, error) {
 	default:
 		return "", &requestError{
 			Code: codeInvalidModel, Message: fmt.Sprintf("modelId %q may mean any of %d models", clip.Text(id), len(found)),
-			Hint: "name one of the candidates", Candidates: m.candidateNames(found),
+			Hint: "name one of the candidates", Candidates: candidateNames(found),
 		}
 	}
 }
@@ -213,7 +213,7 @@ func (i *modelInfo) matchesID(id string) bool {
 
 func (m *models) unknownModel(id string) error {
 	e := &requestError{
-		Code: codeInvalidModel, Message: fmt.Sprintf("modelId %q is not known", clip.Text(id)), Candidates: m.candidateNames(m.list),
+		Code: codeInvalidModel, Message: fmt.Sprintf("modelId %q is not known", clip.Text(id)), Candidates: candidateNames(m.list),
 	}
 	names := make([]string, 0, 3*len(m.list))
 	for i := range m.list {
@@ -225,7 +225,7 @@ func (m *models) unknownModel(id string) error {
 	return e
 }
 
-func (*models) candidateNames(list []modelInfo) []string {
+func candidateNames(list []modelInfo) []string {
 	ids := make([]string, 0, min(len(list), maxCandidates))
 	for i := range list[:cap(ids)] {
 		ids = append(ids, list[i].ID)

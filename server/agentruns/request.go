@@ -6,6 +6,7 @@ import (
 	"maps"
 
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/spec"
 )
 
 // The fields of a spec.
@@ -95,7 +96,7 @@ type request struct {
 	effort *int
 	tools  []toolRef
 	output *outputBody
-	loop   *loopDetection
+	loop   *spec.LoopDetection
 	// toolBudgets is nil if absent, and empty for no budgets.
 	toolBudgets map[string]int
 	metadata    map[string]string
@@ -111,10 +112,4 @@ type inputMessage struct {
 
 	// files are the checked attachments as parts.
 	files []model.Part
-}
-
-// loopDetection is the requested loop detection; off is set for false.
-type loopDetection struct {
-	off              bool
-	consecutive, max int
 }

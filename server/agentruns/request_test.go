@@ -89,7 +89,7 @@ func TestAMessageReplacesWhatTheSessionSays(t *testing.T) {
 	if r.SystemPrompt != "s" || r.ModelID != "m" || r.Name != "n" || r.AgentID != "" {
 		t.Errorf("the agent is %+v", r)
 	}
-	if *r.effort != 80 || len(r.tools) != 0 || !r.loop.off || r.output == nil || r.MaxToolTurns != 3 || r.toolBudgets["a"] != 1 {
+	if *r.effort != 80 || len(r.tools) != 0 || *r.loop.Enabled || r.output == nil || r.MaxToolTurns != 3 || r.toolBudgets["a"] != 1 {
 		t.Errorf("the run is %+v", r)
 	}
 	if want := map[string]string{"k": "message", "own": "1", "new": "2"}; !maps.Equal(r.metadata, want) {

@@ -18,13 +18,9 @@ const (
 	maxToolError  = 8 << 10
 )
 
-// readToolAnswer reads the body of a tool's result. Unless strict is set, a body with neither a
+// newToolAnswer returns the tool's result in a body. Unless strict is set, a body with neither a
 // result nor an error is an empty result.
-func readToolAnswer(f fields, strict bool) (*toolAnswer, error) {
-	var body toolResultBody
-	if err := f.decode("", &body); err != nil {
-		return nil, err
-	}
+func newToolAnswer(body *toolResultBody, strict bool) (*toolAnswer, error) {
 	a := &toolAnswer{body.ToolUseID, clienttool.Answer{Result: body.Result, Files: body.Files, Error: body.Error}}
 	switch {
 	case a.toolUseID == "":
@@ -61,27 +57,33 @@ func checkFiles(files []clienttool.File) error {
 	return nil
 }
 
-// readAnswer reads an answer to a run. It returns the run, the fields of the body, and warnings
+// readAnswer reads an answer to a run into a pointer to its body. It returns the run, and warnings
 // about fields that have no effect.
-func (c *call) readAnswer(ctx context.Context, known []string) (found *run, f fields, warnings []warning, err error) {
-	if found, err = c.getRun(ctx); err != nil {
-		return nil, nil, nil, err
+func (c *call) readAnswer(ctx context.Context, body any) (*run, []warning, error) {
+	found, err := c.getRun(ctx)
+	if err != nil {
+		return nil, nil, err
 	}
-	if f, err = c.readBody(); err != nil {
-		return nil, nil, nil, err
+	f, err := c.readBody()
+	if err != nil {
+		return nil, nil, err
 	}
-	warnings, err = f.warnUnknown("", known...)
-	return found, f, warnings, err
+	warnings, err := f.warnUnknown("", namesOf(body)...)
+	if err == nil {
+		err = f.decode("", body)
+	}
+	return found, warnings, err
 }
 
 // toolResult accepts the result of a client tool call.
 func (c *call) toolResult() error {
 	ctx := c.r.Context()
-	found, f, warnings, err := c.readAnswer(ctx, namesOf(toolResultBody{}))
+	var body toolResultBody
+	found, warnings, err := c.readAnswer(ctx, &body)
 	if err != nil {
 		return err
 	}
-	answer, err := readToolAnswer(f, c.settings.StrictToolResults)
+	answer, err := newToolAnswer(&body, c.settings.StrictToolResults)
 	if err != nil {
 		return err
 	}

@@ -213,7 +213,7 @@ func (r *request) readLoopDetection(f fields) error {
 		if on {
 			return newInvalid("loopDetection must be false or an object; leave it out for the defaults")
 		}
-		r.loop = &loopDetection{off: true}
+		r.loop = &spec.LoopDetection{Enabled: new(bool)}
 		return nil
 	}
 	object, err := f.readObject(fieldLoopDetection)
@@ -230,7 +230,7 @@ func (r *request) readLoopDetection(f fields) error {
 		return newInvalid("loopDetection.hardCutoffThreshold (%d) must be more than consecutiveThreshold (%d); they are %d and %d when not given",
 			hard, consecutive, spec.DefaultHardCutoffThreshold, spec.DefaultConsecutiveThreshold)
 	}
-	r.loop = &loopDetection{consecutive: consecutive, max: hard}
+	r.loop = &spec.LoopDetection{ConsecutiveThreshold: &consecutive, HardCutoffThreshold: &hard}
 	return nil
 }
 

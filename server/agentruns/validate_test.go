@@ -81,7 +81,7 @@ func TestWhatARunMayAskFor(t *testing.T) {
 	t.Parallel()
 	r := read(t, `{"agentId":"src/agent-1","messages":[{"role":"system","content":"a"},{"role":"user","content":"b","id":1},{"role":"assistant","content":"c"},{"role":"user","content":""}],
 		"budgets":{"maxToolTurns":7,"maxToolTurnsExceeded":"finalize","other":1},"loopDetection":{},"toolBudgets":{},"outputSchema":{"schema":{"type":"nonsense"},"name":"a-b_1"}}`)
-	if r.AgentID != "src/agent-1" || len(r.messages) != 4 || r.MaxToolTurns != 7 || r.MaxToolTurnsExceeded != finalizes || *r.loop != (loopDetection{consecutive: 3, max: 6}) {
+	if r.AgentID != "src/agent-1" || len(r.messages) != 4 || r.MaxToolTurns != 7 || r.MaxToolTurnsExceeded != finalizes || *r.loop.ConsecutiveThreshold != 3 || *r.loop.HardCutoffThreshold != 6 {
 		t.Errorf("it is %+v", r)
 	}
 	if r.toolBudgets == nil || len(r.toolBudgets) != 0 || r.output.Name != "a-b_1" || string(r.output.Schema) != `{"type":"nonsense"}` {
@@ -92,7 +92,7 @@ func TestWhatARunMayAskFor(t *testing.T) {
 			t.Errorf("%s counts for %v", level, r.effort)
 		}
 	}
-	if r := read(t, with("loopDetection", "false")); !r.loop.off {
+	if r := read(t, with("loopDetection", "false")); *r.loop.Enabled {
 		t.Errorf("loops are looked for: %+v", r.loop)
 	}
 }
