@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -102,28 +102,19 @@ func decodeStrictly(raw []byte, into any, fields ...string) error {
 	if err := json.Unmarshal(raw, &names); err != nil {
 		return errors.New("not a JSON object")
 	}
-	var unknown []string
-	for name := range names {
+	for _, name := range slices.Sorted(maps.Keys(names)) {
 		if !slices.Contains(fields, name) {
-			unknown = append(unknown, name)
+			return fmt.Errorf("unknown field %q: its fields are %s", name, strings.Join(fields, ", "))
 		}
-	}
-	if len(unknown) > 0 {
-		slices.Sort(unknown)
-		return fmt.Errorf("unknown field %q: its fields are %s", unknown[0], strings.Join(fields, ", "))
 	}
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.DisallowUnknownFields()
-	err := decoder.Decode(into)
-	if err != nil {
+	if err := decoder.Decode(into); err != nil {
 		path, problem := rawjson.DescribeError(err, reflect.TypeOf(into))
 		if path != "" {
 			return fmt.Errorf("%s: %s", path, problem)
 		}
 		return errors.New(problem)
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("there is more than one value")
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 )
@@ -29,36 +30,16 @@ const (
 	StatusDataLoss           Status = "DATA_LOSS"
 )
 
+// codes are the status codes of replies with errors.
+var codes = map[Status]int{
+	StatusOK: 200, StatusCanceled: 499, StatusInvalidArgument: 400, StatusFailedPrecondition: 400, StatusOutOfRange: 400,
+	StatusUnauthenticated: 401, StatusPermissionDenied: 403, StatusNotFound: 404, StatusAlreadyExists: 409, StatusAborted: 409,
+	StatusResourceExhausted: 429, StatusUnimplemented: 501, StatusUnavailable: 503, StatusDeadlineExceeded: 504,
+}
+
 // HTTP returns the status code of a reply with such an error. An unknown status is an internal
 // error.
-func (s Status) HTTP() int {
-	switch s {
-	case StatusOK:
-		return 200
-	case StatusCanceled:
-		return 499
-	case StatusInvalidArgument, StatusFailedPrecondition, StatusOutOfRange:
-		return 400
-	case StatusUnauthenticated:
-		return 401
-	case StatusPermissionDenied:
-		return 403
-	case StatusNotFound:
-		return 404
-	case StatusAlreadyExists, StatusAborted:
-		return 409
-	case StatusResourceExhausted:
-		return 429
-	case StatusUnimplemented:
-		return 501
-	case StatusUnavailable:
-		return 503
-	case StatusDeadlineExceeded:
-		return 504
-	default:
-		return 500
-	}
-}
+func (s Status) HTTP() int { return cmp.Or(codes[s], 500) }
 
 // StatusOfHTTP returns the status of a reply by its status code.
 func StatusOfHTTP(code int) Status {

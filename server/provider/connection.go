@@ -26,7 +26,7 @@ const (
 
 // connections resolves the connections of one turn through the host. It is safe for concurrent use.
 type connections struct {
-	host *Host
+	host *host
 	of   hostTools
 
 	mu   sync.Mutex
@@ -40,7 +40,7 @@ type keptConnection struct {
 }
 
 // TurnContext returns the context of a turn, in which requests can use connections of the host.
-func (h *Host) TurnContext(ctx context.Context, list []service.EphemeralTool) context.Context {
+func (h *host) TurnContext(ctx context.Context, list []service.EphemeralTool) context.Context {
 	for i := range list {
 		c := &connections{host: h, kept: make(map[string]keptConnection)}
 		if list[i].Kind == hostKind && json.Unmarshal(list[i].Config, &c.of) == nil {

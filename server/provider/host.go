@@ -29,8 +29,8 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// HostVariable is the environment variable with the host's address.
-const HostVariable = "GESTALT_AGENT_HOST_SOCKET"
+// hostVariable is the environment variable with the host's address.
+const hostVariable = "GESTALT_AGENT_HOST_SOCKET"
 
 const (
 	// maxMessage bounds a message from a host, in bytes.
@@ -61,8 +61,8 @@ type hostTools struct {
 	None bool `json:"none,omitempty"`
 }
 
-// Host calls the host that started the provider. It connects on first use.
-type Host struct {
+// host calls the host that started the provider. It connects on first use.
+type host struct {
 	target, token string
 	secure        bool
 	// ready is the time at which the host must know the provider.
@@ -73,14 +73,14 @@ type Host struct {
 }
 
 var (
-	_ service.TurnTools    = (*Host)(nil)
-	_ service.TurnContexts = (*Host)(nil)
+	_ service.TurnTools    = (*host)(nil)
+	_ service.TurnContexts = (*host)(nil)
 )
 
-// NewHost returns a client for the host at an address: the path of a socket, unix:PATH,
+// newHost returns a client for the host at an address: the path of a socket, unix:PATH,
 // tcp://HOST:PORT or tls://HOST:PORT. token is sent to a relay; empty sends none.
-func NewHost(address, token string) (*Host, error) {
-	h := &Host{token: token, ready: time.Now().Add(hostStart)}
+func newHost(address, token string) (*host, error) {
+	h := &host{token: token, ready: time.Now().Add(hostStart)}
 	switch scheme, rest, found := strings.Cut(address, "://"); {
 	case found && scheme == "unix":
 		h.target = "unix:" + rest
@@ -89,7 +89,7 @@ func NewHost(address, token string) (*Host, error) {
 	case found && scheme == "tls":
 		h.target, h.secure = "dns:///"+rest, true
 	case found:
-		return nil, fmt.Errorf("%s has the scheme %q; use unix, tcp or tls", HostVariable, scheme)
+		return nil, fmt.Errorf("%s has the scheme %q; use unix, tcp or tls", hostVariable, scheme)
 	default:
 		h.target = "unix:" + strings.TrimPrefix(address, "unix:")
 	}
@@ -97,7 +97,7 @@ func NewHost(address, token string) (*Host, error) {
 }
 
 // client returns a client of the host.
-func (h *Host) client() (pb.AgentHostClient, error) {
+func (h *host) client() (pb.AgentHostClient, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.conn == nil {
@@ -118,7 +118,7 @@ func (h *Host) client() (pb.AgentHostClient, error) {
 }
 
 // Close ends the connection.
-func (h *Host) Close() error {
+func (h *host) Close() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.conn == nil {
@@ -130,7 +130,7 @@ func (h *Host) Close() error {
 }
 
 // outgoing returns the context of a call, which continues the trace at the host.
-func (h *Host) outgoing(ctx context.Context) context.Context {
+func (h *host) outgoing(ctx context.Context) context.Context {
 	header := make(http.Header)
 	telemetry.Inject(ctx, header)
 	for name := range header {
@@ -143,7 +143,7 @@ func (h *Host) outgoing(ctx context.Context) context.Context {
 }
 
 // Check returns an error for tools of another kind.
-func (*Host) Check(list []service.EphemeralTool) error {
+func (*host) Check(list []service.EphemeralTool) error {
 	for i := range list {
 		if list[i].Kind != hostKind {
 			return fmt.Errorf("tools of kind %q are not made here", list[i].Kind)
@@ -153,7 +153,7 @@ func (*Host) Check(list []service.EphemeralTool) error {
 }
 
 // Make lists the tools of a turn from the host each time a worker starts on the turn.
-func (h *Host) Make(ctx context.Context, list []service.EphemeralTool) ([]resolve.EphemeralTool, func(), error) {
+func (h *host) Make(ctx context.Context, list []service.EphemeralTool) ([]resolve.EphemeralTool, func(), error) {
 	var made []resolve.EphemeralTool
 	taken := make(map[string]bool)
 	for i := range list {
@@ -177,7 +177,7 @@ func (h *Host) Make(ctx context.Context, list []service.EphemeralTool) ([]resolv
 
 // listTools returns all tools of a turn. It retries if the host has just started the provider and
 // may not know it yet.
-func (h *Host) listTools(ctx context.Context, of *hostTools) ([]*pb.ListedAgentTool, error) {
+func (h *host) listTools(ctx context.Context, of *hostTools) ([]*pb.ListedAgentTool, error) {
 	client, err := h.client()
 	if err != nil {
 		return nil, err
@@ -214,7 +214,7 @@ func (h *Host) listTools(ctx context.Context, of *hostTools) ([]*pb.ListedAgentT
 
 // mayComeUp reports whether an error may mean that the host has not fully started: until then it
 // rejects unknown names.
-func (h *Host) mayComeUp(err error) bool {
+func (h *host) mayComeUp(err error) bool {
 	code := status.Code(err)
 	return code == codes.Unavailable || code == codes.PermissionDenied && time.Now().Before(h.ready)
 }
@@ -243,14 +243,14 @@ func toolName(t *pb.ListedAgentTool, taken map[string]bool) string {
 
 // tool is a tool of the host, for one turn.
 type tool struct {
-	host       *Host
+	host       *host
 	of         *hostTools
 	id         string
 	descriptor tools.Descriptor
 }
 
 // newTool returns a tool of the host.
-func newTool(h *Host, of *hostTools, t *pb.ListedAgentTool) *tool {
+func newTool(h *host, of *hostTools, t *pb.ListedAgentTool) *tool {
 	d := tools.Descriptor{Description: t.GetDescription(), Timeout: callTime, Effect: tools.Once}
 	if d.Description == "" {
 		d.Description = t.GetTitle()

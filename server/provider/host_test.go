@@ -55,7 +55,7 @@ func TestAHostThatStartsIsAskedAgain(t *testing.T) {
 			pb.RegisterAgentHostServer(server, host)
 			go func() { _ = server.Serve(listener) }()
 			defer server.Stop()
-			h, err := NewHost(socket, "")
+			h, err := newHost(socket, "")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,6 +9,7 @@ import (
 
 	pb "github.com/agentruntime/agentruntime/internal/providerproto"
 	"github.com/agentruntime/agentruntime/internal/testkit/failuretest"
+	"github.com/agentruntime/agentruntime/server/component"
 	"github.com/agentruntime/agentruntime/tools"
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
@@ -23,7 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestServingEndsWithItsContext(t *testing.T) {
 	t.Parallel()
-	s := New(Settings{Logger: zap.NewNop()})
+	s := newServer(component.ProviderSettings{Logger: zap.NewNop()}, nil)
 	socket := filepath.Join(t.TempDir(), "s")
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "unix", socket)
 	if err != nil {
@@ -49,7 +50,7 @@ func TestServingEndsWithItsContext(t *testing.T) {
 
 func TestErrorsHaveTheCodeOfTheirClass(t *testing.T) {
 	t.Parallel()
-	s := New(Settings{Logger: zap.NewNop()})
+	s := newServer(component.ProviderSettings{Logger: zap.NewNop()}, nil)
 	for _, c := range failuretest.All() {
 		if got := status.Code(s.toStatus(t.Context(), "m", c.Err)); got == codes.OK || got == codes.Unknown {
 			t.Errorf("%s is %s", c.Name, got)
@@ -92,7 +93,7 @@ func TestAddressesOfHosts(t *testing.T) {
 		"/run/h.sock": "unix:/run/h.sock", "unix:/run/h.sock": "unix:/run/h.sock", "unix:///run/h.sock": "unix:/run/h.sock",
 		"tcp://h:1": "dns:///h:1", "tls://h:1": "dns:///h:1", "http://h:1": "",
 	} {
-		h, err := NewHost(address, "")
+		h, err := newHost(address, "")
 		if (err != nil) != (want == "") || err == nil && (h.target != want || h.secure != (address == "tls://h:1")) {
 			t.Errorf("%s gives %+v, %v", address, h, err)
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/panics"
 	pb "github.com/agentruntime/agentruntime/internal/providerproto"
 	"github.com/agentruntime/agentruntime/runtime/telemetry"
+	"github.com/agentruntime/agentruntime/server/component"
 	"github.com/agentruntime/agentruntime/service"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
@@ -33,33 +34,15 @@ const protocolVersion = 3
 // stopTime is how long active requests may take when the provider stops.
 const stopTime = time.Second
 
-// Settings configures a provider.
-type Settings struct {
-	// Version is the program's version.
-	Version string
-	// Agent is the id of the agent that runs the turns, unless the host's configuration names
-	// another; empty means the only one.
-	Agent string
-	// Durable reports whether turns outlive the process, and Prepared whether the host may hand
-	// over prepared workspaces.
-	Durable, Prepared bool
-	// Start creates the service once the host has configured the provider.
-	Start func(context.Context) (*service.Service, error)
-	// Host reaches the tools of the host; nil if it has none.
-	Host *Host
-	// Logger is not nil.
-	Logger *zap.Logger
-
-	_ struct{} // keyed literals only
-}
-
 // Server is the provider. It is safe for concurrent use.
 type Server struct {
 	pb.UnimplementedAgentProviderServer
 	pb.UnimplementedProviderLifecycleServer
 
-	settings Settings
-	grpc     *grpc.Server
+	settings component.ProviderSettings
+	// host calls the host back; nil if there are no callbacks.
+	host *host
+	grpc *grpc.Server
 
 	// starting is held while the service starts.
 	starting sync.Mutex
@@ -73,9 +56,21 @@ type configured struct {
 	name, agent string
 }
 
-// New returns a provider that does not serve yet.
-func New(s Settings) *Server {
-	v := &Server{settings: s}
+// Connect returns the provider with a connection to its host, for app.Components.Provider.
+func Connect(s component.ProviderSettings) (component.Provider, error) {
+	var back *host
+	if s.HostAddress != "" {
+		var err error
+		if back, err = newHost(s.HostAddress, s.HostToken); err != nil {
+			return nil, err
+		}
+	}
+	return newServer(s, back), nil
+}
+
+// newServer returns a provider that does not serve yet.
+func newServer(s component.ProviderSettings, back *host) *Server {
+	v := &Server{settings: s, host: back}
 	v.grpc = grpc.NewServer(grpc.MaxRecvMsgSize(maxMessage), grpc.UnaryInterceptor(v.serveCall))
 	pb.RegisterProviderLifecycleServer(v.grpc, v)
 	pb.RegisterAgentProviderServer(v.grpc, v)
@@ -95,6 +90,22 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	defer timer.Stop()
 	s.grpc.GracefulStop()
 	return <-ended
+}
+
+// TurnTools makes the tools of the host; nil if it has none.
+func (s *Server) TurnTools() service.TurnTools {
+	if s.host == nil {
+		return nil
+	}
+	return s.host
+}
+
+// Close closes the connection to the host.
+func (s *Server) Close() error {
+	if s.host == nil {
+		return nil
+	}
+	return s.host.Close()
 }
 
 // serveCall handles a request within the trace of the host.
@@ -212,7 +223,7 @@ func (s *Server) GetCapabilities(context.Context, *pb.GetAgentProviderCapabiliti
 		StreamingText: true, ToolCalls: true, ParallelToolCalls: true, StructuredOutput: true, Interactions: true, ReasoningSummaries: true,
 		ResumableTurns: s.settings.Durable, BoundedListHydration: true, SupportsSessionStart: true, SupportsPreparedWorkspace: s.settings.Prepared,
 	}
-	if s.settings.Host != nil {
+	if s.host != nil {
 		c.SupportedToolSources = []pb.AgentToolSourceMode{pb.AgentToolSourceMode_AGENT_TOOL_SOURCE_MODE_MCP_CATALOG}
 	}
 	return c, nil

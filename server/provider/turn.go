@@ -184,7 +184,7 @@ func (s *Server) composeAgent(turns *service.Service, id string, record *turnRec
 	set := turns.Revision().Set()
 	declared, ok := set.Agent(id)
 	wantsTools := req.GetToolSource() != pb.AgentToolSourceMode_AGENT_TOOL_SOURCE_MODE_UNSPECIFIED || len(req.GetToolRefs()) > 0 || len(req.GetTools()) > 0
-	granted := s.settings.Host != nil && req.GetRunGrant() != ""
+	granted := s.host != nil && req.GetRunGrant() != ""
 	switch {
 	case !ok:
 		return nil, status.Errorf(codes.FailedPrecondition, "agent %q does not exist any more", id)
@@ -193,8 +193,8 @@ func (s *Server) composeAgent(turns *service.Service, id string, record *turnRec
 		return nil, nil //nolint:nilnil // it is used as it is
 	case !declared.UsesTools():
 		return nil, invalid("agent %q runs elsewhere, which alone decides about its model and tools", id)
-	case wantsTools && s.settings.Host == nil:
-		return nil, status.Errorf(codes.FailedPrecondition, "the turn has tools of the host, and %s does not name where the host is called", HostVariable)
+	case wantsTools && s.host == nil:
+		return nil, status.Errorf(codes.FailedPrecondition, "the turn has tools of the host, and %s does not name where the host is called", hostVariable)
 	case wantsTools && req.GetRunGrant() == "":
 		return nil, invalid("the turn has tools of the host and no run_grant")
 	}
