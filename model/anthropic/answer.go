@@ -12,7 +12,7 @@ type answer struct {
 	out *vendorhttp.Batch
 	// blocks are the open content blocks, by position in the answer.
 	blocks map[vendorhttp.Number]*block
-	delta  blockDelta
+	event  event
 	calls  int
 	// ending is a call whose arguments stopped, while it is unknown whether they were cut off; -1
 	// for none.

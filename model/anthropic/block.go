@@ -23,11 +23,6 @@ type block struct {
 	report bool
 }
 
-type blockStart struct {
-	Index        vendorhttp.Number `json:"index"`
-	ContentBlock blockContent      `json:"content_block"`
-}
-
 // blockContent is the beginning of a block in a stream, or a whole block.
 type blockContent struct {
 	Type      vendorhttp.Text    `json:"type"`
@@ -40,17 +35,14 @@ type blockContent struct {
 	Data      vendorhttp.Text    `json:"data"`
 }
 
-type blockDelta struct {
-	Index vendorhttp.Number `json:"index"`
-	Delta deltaFields       `json:"delta"`
-}
-
+// deltaFields is a piece of a block, or the end of the message.
 type deltaFields struct {
 	Type        vendorhttp.Text      `json:"type"`
 	Text        vendorhttp.Content   `json:"text"`
 	PartialJSON vendorhttp.Arguments `json:"partial_json"`
 	Thinking    vendorhttp.Text      `json:"thinking"`
 	Signature   vendorhttp.Text      `json:"signature"`
+	StopReason  vendorhttp.Text      `json:"stop_reason"`
 }
 
 // DecodeText decodes a text delta.

@@ -7,14 +7,6 @@ import (
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
-func (a *answer) startBlock(data []byte) error {
-	var ev blockStart
-	if err := vendorhttp.DecodeEvent(data, &ev); err != nil {
-		return err
-	}
-	return a.openBlock(ev.Index, &ev.ContentBlock)
-}
-
 // openBlock opens a block. It ends a block that is still open at the same index.
 func (a *answer) openBlock(index vendorhttp.Number, start *blockContent) error {
 	if open := a.blocks[index]; open != nil {
@@ -63,16 +55,11 @@ func (a *answer) startCall(b *block, id, name string) error {
 // deltas.
 var impliedKinds = map[vendorhttp.Text]string{"text_delta": "text", "thinking_delta": "thinking"}
 
-func (a *answer) continueBlock(data []byte) error {
-	a.delta = blockDelta{}
-	if err := vendorhttp.DecodeEvent(data, &a.delta); err != nil {
-		return err
-	}
-	delta := &a.delta.Delta
+func (a *answer) continueBlock(index vendorhttp.Number, delta *deltaFields) error {
 	if !strings.HasSuffix(string(delta.Type), "_delta") {
-		delta.Type = impliedType(&a.delta)
+		delta.Type = impliedType(delta)
 	}
-	b, err := a.continuedBlock(a.delta.Index, delta.Type)
+	b, err := a.continuedBlock(index, delta.Type)
 	if err != nil {
 		return err
 	}
@@ -94,13 +81,13 @@ func (a *answer) continueBlock(data []byte) error {
 }
 
 // impliedType returns the type of a delta that does not say it, or says the kind of the block.
-func impliedType(d *blockDelta) vendorhttp.Text {
+func impliedType(d *deltaFields) vendorhttp.Text {
 	switch {
-	case d.Delta.PartialJSON != "":
+	case d.PartialJSON != "":
 		return "input_json_delta"
-	case d.Delta.Thinking != "":
+	case d.Thinking != "":
 		return "thinking_delta"
-	case d.Delta.Text != "":
+	case d.Text != "":
 		return "text_delta"
 	default:
 		return "signature_delta"
@@ -139,17 +126,6 @@ func (a *answer) onlyOpenCall() (only *block) {
 		}
 	}
 	return only
-}
-
-func (a *answer) stopBlock(data []byte) error {
-	var ev struct {
-		Index vendorhttp.Number `json:"index"`
-	}
-	if err := vendorhttp.DecodeEvent(data, &ev); err != nil {
-		return err
-	}
-	a.closeBlock(ev.Index)
-	return nil
 }
 
 // closeBlock ends a block. Some gateways end blocks that are not open, or end them twice.

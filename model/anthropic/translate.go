@@ -31,16 +31,8 @@ func (a *answer) translateEvent(ev *vendorhttp.ServerEvent) (done bool, err erro
 		return false, err
 	}
 	switch name {
-	case "content_block_delta":
-		return false, a.continueBlock(ev.Data)
-	case "content_block_start":
-		return false, a.startBlock(ev.Data)
-	case "content_block_stop":
-		return false, a.stopBlock(ev.Data)
-	case "message_start":
-		return false, a.beginMessage(ev.Data)
-	case "message_delta":
-		return false, a.noteStopReason(ev.Data)
+	case "content_block_delta", "content_block_start", "content_block_stop", "message_start", "message_delta":
+		return false, a.readEvent(name, ev.Data)
 	case "message_stop":
 		return a.finishAnswer()
 	case "message":
@@ -71,38 +63,38 @@ func eventName(ev *vendorhttp.ServerEvent) (string, error) {
 	return string(typed.Type), err
 }
 
-type messageStart struct {
-	Message vendorhttp.Detail[startedMessage] `json:"message"`
+// event is any event of a message or its blocks.
+type event struct {
+	Index        vendorhttp.Number                 `json:"index"`
+	ContentBlock blockContent                      `json:"content_block"`
+	Delta        deltaFields                       `json:"delta"`
+	Message      vendorhttp.Detail[startedMessage] `json:"message"`
+	Usage        vendorhttp.Detail[*usage]         `json:"usage"`
 }
 
 type startedMessage struct {
 	Usage vendorhttp.Detail[*usage] `json:"usage"`
 }
 
-type messageDelta struct {
-	Delta struct {
-		StopReason vendorhttp.Text `json:"stop_reason"`
-	} `json:"delta"`
-	Usage vendorhttp.Detail[*usage] `json:"usage"`
-}
-
-func (a *answer) beginMessage(data []byte) error {
-	var ev messageStart
-	if err := vendorhttp.DecodeEvent(data, &ev); err != nil {
+// readEvent handles an event of the message or of one of its blocks.
+func (a *answer) readEvent(name string, data []byte) error {
+	a.event = event{}
+	ev := &a.event
+	if err := vendorhttp.DecodeEvent(data, ev); err != nil {
 		return err
 	}
-	a.countUsage(ev.Message.Value.Usage.Value)
-	return nil
-}
-
-func (a *answer) noteStopReason(data []byte) error {
-	var ev messageDelta
-	if err := vendorhttp.DecodeEvent(data, &ev); err != nil {
-		return err
+	switch name {
+	case "content_block_delta":
+		return a.continueBlock(ev.Index, &ev.Delta)
+	case "content_block_start":
+		return a.openBlock(ev.Index, &ev.ContentBlock)
+	case "content_block_stop":
+		a.closeBlock(ev.Index)
+	case "message_start":
+		a.countUsage(ev.Message.Value.Usage.Value)
+	case "message_delta":
+		a.reason = cmp.Or(string(ev.Delta.StopReason), a.reason)
+		a.countUsage(ev.Usage.Value)
 	}
-	if ev.Delta.StopReason != "" {
-		a.reason = string(ev.Delta.StopReason)
-	}
-	a.countUsage(ev.Usage.Value)
 	return nil
 }
