@@ -152,24 +152,12 @@ func Assistant(text string) Message { return Message{Role: RoleAssistant, Parts:
 func (m *Message) Text() string { return PartsText(m.Parts) }
 
 // HasToolCalls reports whether the message requests any call.
-func (m *Message) HasToolCalls() bool {
-	for i := range m.Parts {
-		if m.Parts[i].Type == PartToolCall {
-			return true
-		}
-	}
-	return false
-}
+func (m *Message) HasToolCalls() bool { return m.countToolCalls() > 0 }
 
 // ToolCalls returns the calls that the message requests, in order. The calls are shared with the
 // message.
 func (m *Message) ToolCalls() []*ToolCall {
-	n := 0
-	for i := range m.Parts {
-		if m.Parts[i].Type == PartToolCall {
-			n++
-		}
-	}
+	n := m.countToolCalls()
 	if n == 0 {
 		return nil
 	}
@@ -182,41 +170,30 @@ func (m *Message) ToolCalls() []*ToolCall {
 	return calls
 }
 
-// Text returns the result's texts, each on separate lines.
-func (r *ToolResult) Text() string {
-	var b strings.Builder
-	for i := range r.Content {
-		if text := r.Content[i].Text; r.Content[i].Type == PartText && text != "" {
-			if b.Len() > 0 {
-				b.WriteByte('\n')
-			}
-			b.WriteString(text)
+func (m *Message) countToolCalls() (n int) {
+	for i := range m.Parts {
+		if m.Parts[i].Type == PartToolCall {
+			n++
 		}
 	}
-	return b.String()
+	return n
 }
+
+// Text returns the result's texts, each on separate lines.
+func (r *ToolResult) Text() string { return joinTexts(r.Content, "\n") }
 
 // PartsText returns the joined text of parts.
 func PartsText(parts []Part) string {
-	first, more := "", false
+	return joinTexts(parts, "")
+}
+
+// joinTexts joins the texts of parts with a separator. A single text is not copied.
+func joinTexts(parts []Part, separator string) string {
+	texts := make([]string, 0, 8)
 	for i := range parts {
-		if parts[i].Type != PartText || parts[i].Text == "" {
-			continue
-		}
-		if first != "" {
-			more = true
-			break
-		}
-		first = parts[i].Text
-	}
-	if !more {
-		return first
-	}
-	var b strings.Builder
-	for i := range parts {
-		if parts[i].Type == PartText {
-			b.WriteString(parts[i].Text)
+		if parts[i].Type == PartText && parts[i].Text != "" {
+			texts = append(texts, parts[i].Text)
 		}
 	}
-	return b.String()
+	return strings.Join(texts, separator)
 }

@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/model"
 )
 
@@ -84,13 +85,8 @@ func (e *FormatError) Unwrap() error { return e.Err }
 
 // encodeRecording returns a line, with its newline.
 func encodeRecording(r *recording) ([]byte, error) {
-	var line bytes.Buffer
-	encoder := json.NewEncoder(&line)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(r); err != nil {
-		return nil, err
-	}
-	return line.Bytes(), nil
+	line, err := rawjson.Marshal(r)
+	return append(line, '\n'), err
 }
 
 // decodeRecordings reads a file. Empty lines are skipped.

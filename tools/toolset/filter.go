@@ -140,9 +140,7 @@ func decideByFields(literalField, patternField Field, l *literals, patterns []pa
 // Concerns reports whether the existence of the tool with an id matters to the agent: an entry
 // matches it, or the catalog allows every tool.
 func (c *Filter) Concerns(id string) bool {
-	matches := func(p pattern.Pattern) bool { return p.Match(id) }
-	return c.allowAll || c.allowed.indexOf(id) >= 0 || c.excluded.indexOf(id) >= 0 ||
-		slices.ContainsFunc(c.allowedPatterns, matches) || slices.ContainsFunc(c.excludedPatterns, matches)
+	return c.allowAll || c.Decide(id).Field != ""
 }
 
 // Unmatched returns the entries that match none of the ids, which must be

@@ -37,15 +37,11 @@ func (s *Set) Declarations() []model.Tool { return s.declarations }
 
 // Get returns the tool with an id, or nil.
 func (s *Set) Get(id string) *Entry {
-	i, found := s.findTool(id)
+	i, found := slices.BinarySearchFunc(s.entries, id, func(e *Entry, id string) int { return strings.Compare(e.ID, id) })
 	if !found {
 		return nil
 	}
 	return s.entries[i]
-}
-
-func (s *Set) findTool(id string) (int, bool) {
-	return slices.BinarySearchFunc(s.entries, id, func(e *Entry, id string) int { return strings.Compare(e.ID, id) })
 }
 
 // Instantiate returns the set with new instances of the tools of plugins, which register them at
