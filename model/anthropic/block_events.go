@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"maps"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/model"
@@ -99,7 +100,7 @@ func impliedType(d *deltaFields) vendorhttp.Text {
 func (a *answer) continuedBlock(index vendorhttp.Number, delta vendorhttp.Text) (*block, error) {
 	b := a.blocks[index]
 	if delta == "input_json_delta" && (b == nil || b.kind != "tool_use") {
-		if call := a.onlyOpenCall(); call != nil {
+		if call := vendorhttp.OnlyCall(maps.Values(a.blocks), func(b *block) bool { return b.kind == "tool_use" }); call != nil {
 			return call, nil
 		}
 	}
@@ -112,20 +113,6 @@ func (a *answer) continuedBlock(index vendorhttp.Number, delta vendorhttp.Text) 
 	}
 	err := a.openBlock(index, &blockContent{Type: vendorhttp.Text(kind)})
 	return a.blocks[index], err
-}
-
-// onlyOpenCall returns the open call, or nil unless exactly one is open.
-func (a *answer) onlyOpenCall() (only *block) {
-	for _, b := range a.blocks {
-		switch {
-		case b.kind != "tool_use":
-		case only != nil:
-			return nil
-		default:
-			only = b
-		}
-	}
-	return only
 }
 
 // closeBlock ends a block. Some gateways end blocks that are not open, or end them twice.

@@ -179,25 +179,11 @@ func (a *answer) blockAt(index vendorhttp.Number) *block {
 // the only open call.
 func (a *answer) continuedBlock(index vendorhttp.Number, d *blockDelta) *block {
 	if b := a.blocks[index]; d.ToolUse.Input != "" && (b == nil || b.call < 0) {
-		if call := a.onlyOpenCall(); call != nil {
+		if call := vendorhttp.OnlyCall(maps.Values(a.blocks), func(b *block) bool { return b.call >= 0 }); call != nil {
 			return call
 		}
 	}
 	return a.blockAt(index)
-}
-
-// onlyOpenCall returns the open call, or nil unless exactly one is open.
-func (a *answer) onlyOpenCall() (only *block) {
-	for _, b := range a.blocks {
-		switch {
-		case b.call < 0:
-		case only != nil:
-			return nil
-		default:
-			only = b
-		}
-	}
-	return only
 }
 
 func (a *answer) startBlock(index vendorhttp.Number, call *toolUse) error {

@@ -145,12 +145,7 @@ func (c *calls) startCall(k *call, out *vendorhttp.Batch) {
 
 // isTaken reports whether a started call has the id. Some servers use a function's name as the id.
 func (c *calls) isTaken(id string) bool {
-	for _, k := range c.started {
-		if k.id == id {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.started, func(k *call) bool { return k.id == id })
 }
 
 // idLength keeps ids within the 40 characters that Chat Completions allows.

@@ -150,27 +150,13 @@ func (s *responsesStream) callAt(output vendorhttp.Number, item, callID vendorht
 	if k := s.byOutput[output]; k != nil {
 		return k
 	}
-	if k := s.onlyOpenCall(); k != nil && k.name != "" && (callID == "" || k.vendorID == string(callID)) {
+	isOpen := func(k *call) bool { return !k.ended && !k.arguments.IsWhole() }
+	if k := vendorhttp.OnlyCall(slices.Values(s.calls.list), isOpen); k != nil && k.name != "" && (callID == "" || k.vendorID == string(callID)) {
 		return k
 	}
 	k := s.calls.openCall()
 	s.byOutput[output] = k
 	return k
-}
-
-// onlyOpenCall returns the only call whose arguments are incomplete; nil if there is not exactly
-// one.
-func (s *responsesStream) onlyOpenCall() (only *call) {
-	for _, k := range s.calls.list {
-		switch {
-		case k.ended || k.arguments.IsWhole():
-		case only != nil:
-			return nil
-		default:
-			only = k
-		}
-	}
-	return only
 }
 
 func (s *responsesStream) addArguments(data []byte, out *vendorhttp.Batch) error {

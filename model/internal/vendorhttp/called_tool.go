@@ -1,6 +1,7 @@
 package vendorhttp
 
 import (
+	"iter"
 	"regexp"
 	"slices"
 	"strings"
@@ -52,4 +53,19 @@ func nameTools(events []model.Event, tools []model.Tool) ([]model.Event, error) 
 		}
 	}
 	return events, nil
+}
+
+// OnlyCall returns the only call that is open; the zero value if none or several are.
+func OnlyCall[T any](calls iter.Seq[T], isOpen func(T) bool) (only T) {
+	open := 0
+	for call := range calls {
+		if isOpen(call) {
+			only = call
+			open++
+		}
+	}
+	if open != 1 {
+		return *new(T)
+	}
+	return only
 }
