@@ -44,16 +44,13 @@ the files are invalid or cannot be read.`,
 			if err := c.NeedServer(cmd); err != nil {
 				return err
 			}
-			if c.Tenant == "" {
-				return apply(cmd, p, c, files)
-			}
 			switch {
-			case len(files) != 1:
+			case c.Tenant != "" && len(files) != 1:
 				return command.Usagef(cmd, "the overlay of a tenant is one FILE, but %s given", terminal.Count(len(files), "argument is", "arguments are"))
-			case c.ExceptBroken:
+			case c.Tenant != "" && c.ExceptBroken:
 				return command.Usagef(cmd, "--except-broken and --tenant exclude each other")
 			}
-			return applyOverlay(cmd, p, c, files[0])
+			return apply(cmd, p, c, files)
 		},
 	}
 	c.AddRequiredFlags(cmd.Flags())
@@ -65,19 +62,12 @@ the files are invalid or cannot be read.`,
 }
 
 func apply(cmd *cobra.Command, p *program, c *remote.ChangeFlags, files []string) error {
-	if err := p.refuseWidening(cmd.Context(), files); err != nil {
-		return err
+	if c.Tenant == "" {
+		if err := p.refuseWidening(cmd.Context(), files); err != nil {
+			return err
+		}
 	}
-	document, show, err := p.documentOf(cmd.Context(), files)
-	if err != nil {
-		return err
-	}
-	return remote.Publish(&p.Streams, cmd, c, document, show)
-}
-
-// applyOverlay publishes the overlay of a tenant.
-func applyOverlay(cmd *cobra.Command, p *program, c *remote.ChangeFlags, file string) error {
-	document, show, err := p.overlayOf(file)
+	document, show, err := p.documentOf(cmd.Context(), files, c.Tenant)
 	if err != nil {
 		return err
 	}
@@ -92,8 +82,7 @@ type findingsPrinter func(diag.List) error
 func (p *program) overlayOf(file string) ([]byte, findingsPrinter, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
-		p.PrintErrorf("%v", err)
-		return nil, nil, command.Exit(command.Usage)
+		return nil, nil, p.misuse(err)
 	}
 	document, found := config.EncodeTenantOverlay(config.Source{Name: file, Data: data})
 	report := &diag.Report{Diagnostics: found, Source: func(string) []byte { return data }, Color: terminal.Colored(p.Err)}
@@ -129,15 +118,17 @@ func (p *program) refuseWidening(ctx context.Context, files []string) error {
 	}
 	_, list, err := l.check(ctx)
 	if err == nil && list.HasErrors() {
-		if err = l.refuse(list, p.Err); err == nil {
-			err = command.Exit(command.Usage)
-		}
+		err = l.refuse(list, p.Err, command.Usage)
 	}
 	return err
 }
 
-// documentOf returns the document of self-contained valid files, and the printer for its findings.
-func (p *program) documentOf(ctx context.Context, files []string) ([]byte, findingsPrinter, error) {
+// documentOf returns the document of self-contained valid files, or of the overlay of a tenant, and
+// the printer for its findings.
+func (p *program) documentOf(ctx context.Context, files []string, tenant string) ([]byte, findingsPrinter, error) {
+	if tenant != "" {
+		return p.overlayOf(files[0])
+	}
 	l, err := p.load(files, false, unheard())
 	if err != nil {
 		return nil, nil, err
@@ -146,23 +137,20 @@ func (p *program) documentOf(ctx context.Context, files []string) ([]byte, findi
 	if l.file.Complete(l.found, nil).HasErrors() {
 		_, list, err := l.check(ctx) // also finds resolution errors
 		if err == nil {
-			err = l.refuse(list, p.Err)
-		}
-		if err == nil {
-			err = command.Exit(command.Usage)
+			err = l.refuse(list, p.Err, command.Usage)
 		}
 		return nil, nil, err
 	}
 	document, err := l.file.Document()
 	if err != nil {
-		p.PrintErrorf("%v", err)
-		return nil, nil, command.Exit(command.Usage)
+		return nil, nil, p.misuse(err)
 	}
 	return document, func(found diag.List) error {
 		found = slices.Clone(found)
 		for i := range found {
 			found[i].Span, found[i].Related = diag.Span{}, nil // places in the document
 		}
-		return l.refuse(l.file.Complete(nil, found), p.Err)
+		rejected := l.file.Complete(nil, found).Errors()
+		return renderReport(l.report(rejected, p.Err), p.Err, diag.FormatText)
 	}, nil
 }

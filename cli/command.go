@@ -62,7 +62,7 @@ func (i *Invocation) Load(ctx context.Context, files ...string) (*Configuration,
 		return nil, err
 	}
 	if list.HasErrors() {
-		return nil, failed(l.refuse(list, i.Err))
+		return nil, l.refuse(list, i.Err, command.Failed)
 	}
 	return &Configuration{File: l.file, Revision: rev, Warnings: list}, nil
 }

@@ -113,11 +113,7 @@ func diff(cmd *cobra.Command, p *program, before, after []string, o *diffOptions
 
 // diffWithServer compares files with a server's configuration.
 func diffWithServer(cmd *cobra.Command, p *program, files []string, o *diffOptions) error {
-	read := p.documentOf
-	if o.Tenant != "" {
-		read = func(_ context.Context, files []string) ([]byte, findingsPrinter, error) { return p.overlayOf(files[0]) }
-	}
-	document, show, err := read(cmd.Context(), files)
+	document, show, err := p.documentOf(cmd.Context(), files, o.Tenant)
 	if err != nil {
 		return err
 	}
@@ -163,10 +159,7 @@ func (p *program) resolved(ctx context.Context, files []string, base *registry.R
 	}
 	list = slices.DeleteFunc(list, func(d diag.Diagnostic) bool { return d.Code == diag.WidenedAccess }) // diff shows it
 	if list.HasErrors() {
-		if err := l.refuse(list, p.Err); err != nil {
-			return nil, nil, err
-		}
-		return nil, nil, command.Exit(command.Usage)
+		return nil, nil, l.refuse(list, p.Err, command.Usage)
 	}
 	return rev, l.file, nil
 }

@@ -45,10 +45,7 @@ func checkProvider(ctx context.Context, cmd *cobra.Command, p *program, files []
 	exec, ok := set.Providers.Get(o.provider)
 	switch {
 	case len(faults) > 0:
-		if err := l.refuse(faults, p.Err); err != nil {
-			return err
-		}
-		return command.Exit(command.Failed)
+		return l.refuse(faults, p.Err, command.Failed)
 	case !ok:
 		return command.Usagef(cmd, "no provider %q; %s", o.provider, listKnown(set.Providers.IDs()))
 	}

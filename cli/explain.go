@@ -118,11 +118,11 @@ func explainAgent(cmd *cobra.Command, p *program, l *loaded, agent string) error
 	e, own := l.about(cmd.Context(), rev, list, agent)
 	x, out := newExplanation(l, agent, e, own), command.NewOutput(&p.Streams, cmd, l.file.Redact)
 	if e == nil && out.Format != "json" {
-		return failed(l.refuse(own, p.Err))
+		return l.refuse(own, p.Err, command.Failed)
 	}
 	err = showExplanation(x, l, out)
 	if errors.As(err, new(command.Exit)) && out.Format == "mermaid" {
-		return failed(l.refuse(own, p.Err))
+		return l.refuse(own, p.Err, command.Failed)
 	}
 	return err
 }
@@ -145,20 +145,22 @@ func explainTool(cmd *cobra.Command, p *program, l *loaded, agent, tool string, 
 		return err
 	}
 	out := command.NewOutput(&p.Streams, cmd, l.file.Redact)
+	failed := error(command.Exit(command.Failed))
 	if own.HasErrors() && out.Format != "json" {
-		return failed(l.refuse(own, p.Err))
+		return l.refuse(own, p.Err, command.Failed)
 	}
 	if own.HasErrors() {
-		return failed(out.ShowJSON(&explain.ToolAnswer{Agent: agent, Tool: tool, Reason: "unresolved", Diagnostics: own}, nil))
+		return cmp.Or(out.ShowJSON(&explain.ToolAnswer{Agent: agent, Tool: tool, Reason: "unresolved", Diagnostics: own}, nil), failed)
 	}
-	var a interface{ Text() string } = explain.NewToolAnswer(l.where, e, tool)
-	var end error
-	if call != nil && e.Tool(tool) == nil {
-		end = command.Exit(command.Failed)
-	} else if call != nil {
-		a = explain.NewCallAnswer(l.where, e, call)
+	if call != nil && e.Tool(tool) != nil {
+		a := explain.NewCallAnswer(l.where, e, call)
+		return out.Show(a, a.Text())
 	}
-	return cmp.Or(out.Show(a, a.Text()), end)
+	a := explain.NewToolAnswer(l.where, e, tool)
+	if err := out.Show(a, a.Text()); err != nil || call == nil {
+		return err
+	}
+	return failed
 }
 
 // explainWorkflow shows a workflow: its starts and its steps.
@@ -180,7 +182,7 @@ func explainWorkflow(cmd *cobra.Command, p *program, names []string, id string) 
 	}
 	if found == nil {
 		missing := diag.New(diag.InvalidValue, "", "workflow %q is not defined", id).WithNearest(id, ids)
-		return errors.Join(l.refuse(diag.List{missing}, p.Err), command.Exit(command.Failed))
+		return l.refuse(diag.List{missing}, p.Err, command.Failed)
 	}
 	path := diag.Key("workflows", id)
 	own := diag.List{}
@@ -196,7 +198,7 @@ func explainWorkflow(cmd *cobra.Command, p *program, names []string, id string) 
 		err = out.Show(explain.NewWorkflow(found, own), found.Explain())
 	}
 	if err == nil && own.HasErrors() {
-		return errors.Join(l.refuse(own, p.Err), command.Exit(command.Failed))
+		return l.refuse(own, p.Err, command.Failed)
 	}
 	return err
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"io"
 	"os"
 
@@ -77,7 +76,7 @@ func explainRequest(cmd *cobra.Command, p *program, l *loaded, agent string, r *
 		return err
 	}
 	if declared == nil || own.HasErrors() {
-		return errors.Join(l.refuse(own, p.Err), command.Exit(command.Failed))
+		return l.refuse(own, p.Err, command.Failed)
 	}
 	turn, grant, err := l.grantTools(rev, declared.Agent, r)
 	if err != nil {

@@ -151,7 +151,7 @@ func (l *loaded) prove(ctx context.Context, p *program) error {
 		list = l.file.Complete(list, diag.FromError(unknown))
 	}
 	if list.HasErrors() {
-		return failed(l.refuse(list, p.Err))
+		return l.refuse(list, p.Err, command.Failed)
 	}
 	l.proved = list
 	return nil
@@ -227,17 +227,12 @@ func (l *loaded) source(name string) []byte {
 	return []byte(l.file.Redact(string(data)))
 }
 
-// refuse shows the errors of an unusable configuration.
-func (l *loaded) refuse(list diag.List, w io.Writer) error {
-	return renderReport(l.report(list.Errors(), w), w, diag.FormatText)
-}
-
-// failed returns the exit of a command that has shown its failure; err is the error of showing it.
-func failed(err error) error {
-	if err != nil {
+// refuse shows the errors of an unusable configuration and returns the exit of the command.
+func (l *loaded) refuse(list diag.List, w io.Writer, code command.Exit) error {
+	if err := renderReport(l.report(list.Errors(), w), w, diag.FormatText); err != nil {
 		return err
 	}
-	return command.Exit(command.Failed)
+	return code
 }
 
 // where returns a path's position as file:line:column, or "" if no file has it.
@@ -276,7 +271,7 @@ func (p *program) loadSection(files []string, section string, live bool) (*loade
 	}
 	if len(wrong) > 0 {
 		l.close()
-		return nil, failed(l.refuse(wrong, p.Err))
+		return nil, l.refuse(wrong, p.Err, command.Failed)
 	}
 	return l, nil
 }

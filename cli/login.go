@@ -86,7 +86,7 @@ func (o *loginOptions) withLogins(ctx context.Context, cmd *cobra.Command, p *pr
 		return err
 	}
 	if wrong := loginFaults(list, id); len(wrong) > 0 {
-		return failed(l.refuse(wrong, p.Err))
+		return l.refuse(wrong, p.Err, command.Failed)
 	}
 	bundle, err := loginBundle(rev.Set(), id)
 	if err != nil {

@@ -102,7 +102,7 @@ func listConfigured(cmd *cobra.Command, p *program, files []string, glob string,
 		},
 	}).Show(command.NewOutput(&p.Streams, cmd, l.file.Redact))
 	if err == nil && list.HasErrors() {
-		return failed(l.refuse(list, p.Err))
+		return l.refuse(list, p.Err, command.Failed)
 	}
 	return err
 }

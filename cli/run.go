@@ -190,7 +190,7 @@ func runTurn(ctx context.Context, p *program, l *loaded, rt *runtime.AgentRuntim
 	result, err := await(ctx, rt, asked, out, a)
 	if result == nil && ctx.Err() == nil {
 		if found := diag.FromError(err); len(found) > 0 {
-			return failed(l.refuse(l.file.Complete(found, nil), p.Err))
+			return l.refuse(l.file.Complete(found, nil), p.Err, command.Failed)
 		}
 	}
 	return p.conclude(out, result, err)
