@@ -40,7 +40,7 @@ Exit codes: 0 no errors, 1 errors, 2 usage.`,
 				return checkProvider(cmd.Context(), cmd, p, args, &o)
 			case o.model != "":
 				return command.Usagef(cmd, "--model needs --provider")
-			case !strings.Contains(args[0], "://") && (strings.HasSuffix(args[0], ".yaml") || strings.HasSuffix(args[0], ".yml")):
+			case !strings.Contains(args[0], "://") && isYAML(args[0]):
 				return command.Usagef(cmd, "%s is a file; --provider ID or --mcp ID says what of it to check", args[0])
 			}
 			if err := command.Arguments(1, 1)(cmd, args); err != nil {

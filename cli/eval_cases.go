@@ -128,10 +128,13 @@ func expandCases(names []string) (files []string, err error) {
 	}), nil
 }
 
+// isYAML reports whether a file is named like a YAML file.
+func isYAML(name string) bool { return slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(name)) }
+
 // yamlFiles returns the YAML files in a directory.
 func yamlFiles(dir string) (files []string, err error) {
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() && slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(path)) {
+		if err == nil && d.Type().IsRegular() && isYAML(path) {
 			files = append(files, path)
 		}
 		return err

@@ -49,18 +49,8 @@ func (s *evalShow) erase() {
 	}
 }
 
-func statusSign(status evals.Status) string {
-	switch status {
-	case evals.Passed:
-		return "✓"
-	case evals.Failed:
-		return "✗"
-	case evals.Skipped:
-		return "-"
-	default:
-		return "!"
-	}
-}
+// statusSigns mark the outcomes of cases.
+var statusSigns = map[evals.Status]string{evals.Passed: "✓", evals.Failed: "✗", evals.Skipped: "-", evals.Errored: "!"}
 
 func runName(r *evals.Result) string {
 	name := r.Case
@@ -205,7 +195,7 @@ func evalText(report *evals.Report) string {
 	}
 	for i, row := range rows {
 		s := row.Summary
-		fmt.Fprintf(&b, "%s %-*s  %d/%d  %s", statusSign(s.Status()), width, names[i], s.Passed, s.Total(), terminal.Count(s.Usage.Total(), "token", "tokens"))
+		fmt.Fprintf(&b, "%s %-*s  %d/%d  %s", statusSigns[s.Status()], width, names[i], s.Passed, s.Total(), terminal.Count(s.Usage.Total(), "token", "tokens"))
 		if !allReplayed(row.Runs) {
 			fmt.Fprintf(&b, "  %s", shortDuration(s.P50))
 		}

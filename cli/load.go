@@ -247,11 +247,6 @@ func (l *loaded) where(code diag.Code, path string) string {
 // errVolatile reports that an in-memory store cannot be read by another process.
 var errVolatile = errors.New("the memory store belongs to the process that serves it and cannot be read from outside: use store: {driver: sqlite} or {driver: postgres}")
 
-// loadStore reads files for a command that needs their store.
-func (p *program) loadStore(files []string) (*loaded, error) {
-	return p.loadSection(files, "store", false)
-}
-
 // loadSection reads files for a command that needs one section of them, and shows problems with the
 // section. Problems with agents are ignored.
 func (p *program) loadSection(files []string, section string, live bool) (*loaded, error) {

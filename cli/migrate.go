@@ -33,7 +33,7 @@ Exit codes: 0 done, 1 the store cannot be migrated, 2 usage or a file cannot be 
 }
 
 func migrate(ctx context.Context, p *program, files []string, format string) error {
-	l, err := p.loadStore(files)
+	l, err := p.loadSection(files, "store", false)
 	if err != nil {
 		return err
 	}

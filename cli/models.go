@@ -3,13 +3,11 @@ package cli
 import (
 	"cmp"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/cli/internal/command"
-	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/internal/nearest"
 	"github.com/agentruntime/agentruntime/internal/pattern"
 	"github.com/agentruntime/agentruntime/model/catalog"
@@ -48,7 +46,7 @@ Exit codes: 0 done, 1 the configuration has errors, 2 usage or a file cannot be 
 			if online {
 				return command.Usagef(cmd, "--online needs --file")
 			}
-			if len(args) > 0 && namesConfiguration(args[0]) {
+			if len(args) > 0 && isYAML(args[0]) {
 				return command.Usagef(cmd, "%s is the name of a file, not a pattern for names of models; --file %[1]s lists the models of a configuration", args[0])
 			}
 			list, err := findModels(vendor, strings.Join(args, ""))
@@ -65,12 +63,6 @@ Exit codes: 0 done, 1 the configuration has errors, 2 usage or a file cannot be 
 	command.ExcludeFlags(cmd, "vendor", "file")
 	command.ExcludeFlags(cmd, "vendor", "online")
 	return cmd
-}
-
-// namesConfiguration reports whether a pattern for names of models looks like the name of a
-// configuration file.
-func namesConfiguration(name string) bool {
-	return slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(name))
 }
 
 // listConfigured lists the models of a configuration with their limits and prices.
@@ -110,10 +102,7 @@ func listConfigured(cmd *cobra.Command, p *program, files []string, glob string,
 // findModels returns the models of a vendor, or of all vendors, whose names match a glob; an empty
 // glob matches all.
 func findModels(vendor, glob string) (*modelList, error) {
-	if glob == "" {
-		glob = "**"
-	}
-	matches, err := pattern.Compile(glob)
+	matches, err := pattern.Compile(cmp.Or(glob, "**"))
 	if err != nil {
 		return nil, fmt.Errorf("the pattern %q: %w", glob, err)
 	}
@@ -126,8 +115,8 @@ func findModels(vendor, glob string) (*modelList, error) {
 	return list, nil
 }
 
-// missingText explains an empty list.
-func (*modelList) missingText(vendor, glob string) string {
+// noModels explains an empty list.
+func noModels(vendor, glob string) string {
 	var vendors, names []string
 	for _, m := range catalog.All() {
 		if vendor == "" || m.Vendor == vendor {
@@ -150,13 +139,13 @@ func (*modelList) missingText(vendor, glob string) string {
 // show writes the models. vendor is the value of --vendor, and glob the pattern; empty without it.
 func (l *modelList) show(out *command.Output, vendor, glob string) error {
 	return (&command.Listing[*catalog.Model]{
-		Record: l, Items: l.Models, None: l.missingText(vendor, glob),
+		Record: l, Items: l.Models, None: noModels(vendor, glob),
 		Header: []string{"VENDOR", "MODEL", "CONTEXT", "OUTPUT", "READS", "INPUT", "OUTPUT", "CACHED", "CUTOFF", "RETIRES"},
 		Row: func(m *catalog.Model) []string {
 			input, output, cached := listedPrices(m.Pricing)
 			return []string{
 				m.Vendor, m.Name, countOrDash(m.ContextWindow), countOrDash(m.MaxOutput), spec.JoinModalities(m.Modalities.Input, ","),
-				input, output, cached, terminal.OrDash(m.KnowledgeCutoff), terminal.OrDash(m.Retires),
+				input, output, cached, cmp.Or(m.KnowledgeCutoff, "-"), cmp.Or(m.Retires, "-"),
 			}
 		},
 	}).Show(out)

@@ -90,7 +90,7 @@ func (p *program) lookAt(ctx context.Context, t *target, do func(*place) error) 
 	if t.Server != "" {
 		return p.reach(ctx, &t.Flags, do)
 	}
-	l, err := p.loadStore(t.files)
+	l, err := p.loadSection(t.files, "store", false)
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (p *program) change(ctx context.Context, t *target, c change, do func(*plac
 	if t.Server != "" {
 		return p.reach(ctx, &t.Flags, do)
 	}
-	l, err := p.loadStore(t.files)
+	l, err := p.loadSection(t.files, "store", false)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"unicode/utf8"
 
@@ -71,17 +70,12 @@ func (p *program) execute(ctx context.Context, args []string) int {
 func checkEncoding(args []string) error {
 	for i, arg := range args {
 		_, value, _ := strings.Cut(arg, "=")
-		if utf8.ValidString(arg) || isFile(arg) || isFile(value) {
+		if utf8.ValidString(arg) || isPath(arg) || isPath(value) {
 			continue
 		}
 		return fmt.Errorf("argument %d is not valid UTF-8: %q", i+1, clip.Text(arg))
 	}
 	return nil
-}
-
-func isFile(name string) bool {
-	_, err := os.Stat(name)
-	return err == nil
 }
 
 func newRoot(p *program) *cobra.Command {
@@ -92,9 +86,14 @@ func newRoot(p *program) *cobra.Command {
 agents, models, providers, tools and plugins; validate proves at deploy time
 that every agent in it resolves, without calling a model. serve works on turns
 that a store keeps, so that they outlive the process.`,
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return checkEmptyFlags(cmd) },
-		SilenceErrors:     true,
-		SilenceUsage:      true,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.GroupID == ownGroup || cmd.Name() == "update" { // which clears a field with an empty flag
+				return nil
+			}
+			return command.CheckEmptyFlags(cmd)
+		},
+		SilenceErrors: true,
+		SilenceUsage:  true,
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if name, ok := strings.CutPrefix(err.Error(), "unknown flag: --"); ok {
@@ -153,7 +152,7 @@ func checkFirstFile(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	near, ok := nearestSubcommand(cmd, args[0])
-	if _, err := os.Stat(args[0]); !ok || err == nil {
+	if !ok || isPath(args[0]) {
 		return nil
 	}
 	return command.Usagef(cmd, "%q is neither a file nor a command of %q; did you mean %q?", args[0], cmd.CommandPath(), near)
@@ -166,13 +165,4 @@ func nearestSubcommand(cmd *cobra.Command, name string) (near string, ok bool) {
 		names = append(names, sub.Name())
 	}
 	return nearest.Of(name, names)
-}
-
-// checkEmptyFlags rejects empty flags, except for a team's own commands and for updates, which clear
-// a field with an empty flag.
-func checkEmptyFlags(cmd *cobra.Command) error {
-	if cmd.GroupID == ownGroup || cmd.Name() == "update" {
-		return nil
-	}
-	return command.CheckEmptyFlags(cmd)
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -71,7 +72,7 @@ func listSessions(cmd *cobra.Command, p *program, from *place, o *sessionsOption
 		Record: page, Items: page.Sessions, Next: page.Next, None: "no sessions",
 		Header: []string{"SESSION", "STATE", "AGENT", "LABELS", "ACTIVE"},
 		Row: func(s native.Session) []string {
-			return []string{s.ID, string(s.State), terminal.OrDash(s.CurrentAgent()), terminal.OrDash(from.redact(labelText(s.Labels))), command.Age(time.Now(), s.ActiveAt())}
+			return []string{s.ID, string(s.State), cmp.Or(s.CurrentAgent(), "-"), cmp.Or(from.redact(labelText(s.Labels)), "-"), command.Age(time.Now(), s.ActiveAt())}
 		},
 	}).Show(command.NewOutput(&p.Streams, cmd, from.redact))
 }

@@ -2,6 +2,7 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,7 +84,7 @@ func Run(ctx context.Context, s Settings) error {
 	signal.Reset(os.Interrupt) // which would end the command, not only the turn
 	signal.Notify(c.interrupts, os.Interrupt)
 	defer signal.Stop(c.interrupts)
-	fmt.Fprintf(c.settings.Err, "Session %s [%s]\n/help lists the commands, Ctrl-D ends the conversation\n", terminal.OneLine(c.settings.Session.ID), terminal.OneLine(joinNames(" / ", terminal.OrDash(c.settings.Agent), c.currentModel())))
+	fmt.Fprintf(c.settings.Err, "Session %s [%s]\n/help lists the commands, Ctrl-D ends the conversation\n", terminal.OneLine(c.settings.Session.ID), terminal.OneLine(joinNames(" / ", cmp.Or(c.settings.Agent, "-"), c.currentModel())))
 	if c.settings.Screen == nil {
 		return c.readPrompts(ctx)
 	}
@@ -207,7 +208,7 @@ func (c *conversation) runCommand(line string) {
 			fmt.Fprint(c.settings.Err, chatKeys)
 		}
 	case name == "/session" && rest == "":
-		fmt.Fprintf(c.settings.Err, "system> session %s of agent %s\n", c.settings.Session.ID, terminal.OrDash(c.settings.Agent))
+		fmt.Fprintf(c.settings.Err, "system> session %s of agent %s\n", c.settings.Session.ID, cmp.Or(c.settings.Agent, "-"))
 	case name == "/model" && rest == "":
 		fmt.Fprintf(c.settings.Err, "system> %s\n", c.describeModel())
 	case name == "/model":
@@ -228,7 +229,7 @@ func (c *conversation) currentModel() string {
 
 // describeModel describes the current model and the alternatives.
 func (c *conversation) describeModel() string {
-	current := "the default of agent " + terminal.OrDash(c.settings.Agent)
+	current := "the default of agent " + cmp.Or(c.settings.Agent, "-")
 	if name := c.currentModel(); name != "" {
 		current = name
 	}
@@ -260,7 +261,7 @@ func (c *conversation) checkModel(name string) string {
 	all, own := c.settings.Models(c.settings.Agent)
 	switch {
 	case own == "":
-		return fmt.Sprintf("agent %s runs elsewhere; its model cannot be chosen here", terminal.OrDash(c.settings.Agent))
+		return fmt.Sprintf("agent %s runs elsewhere; its model cannot be chosen here", cmp.Or(c.settings.Agent, "-"))
 	case len(all) > 0 && !slices.Contains(all, name):
 		return fmt.Sprintf("unknown model %s: choose one of %s", terminal.OneLine(name), strings.Join(all, ", "))
 	default:
@@ -343,7 +344,7 @@ func (c *conversation) noteAgent(ctx context.Context, agent string) error {
 
 // title is shown above the conversation.
 func (c *conversation) title() string {
-	return terminal.OrDash(c.settings.Agent) + " · " + c.settings.Session.ID
+	return cmp.Or(c.settings.Agent, "-") + " · " + c.settings.Session.ID
 }
 
 // joinNames joins the nonempty names.

@@ -82,9 +82,6 @@ func (e *lineEditor) render(width int) []string {
 	return strings.Split(ansi.Hardwrap("› "+shown, max(width-1, 1), true), "\n")
 }
 
-// lineCount returns the number of screen lines of the text.
-func (e *lineEditor) lineCount(width int) int { return len(e.render(width)) }
-
 // position returns the cursor's position on the screen.
 func (e *lineEditor) position(width int) (row, column int) {
 	before := lineEditor{text: e.text[:e.at], masked: e.masked}

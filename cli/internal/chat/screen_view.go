@@ -68,7 +68,7 @@ func (m *screenModel) View() tea.View {
 	shown = append(shown, typed...)
 	v.SetContent(strings.Join(shown, "\n"))
 	row, column := m.editor.position(m.width)
-	if row -= m.editor.lineCount(m.width) - len(typed); row >= 0 {
+	if row -= len(m.editor.render(m.width)) - len(typed); row >= 0 {
 		v.Cursor = tea.NewCursor(column, rows+1+row)
 	}
 	return v

@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/nearest"
@@ -27,11 +28,9 @@ func (c *Choice) Choices() []string { return c.Allowed }
 
 // Set accepts a value of the list.
 func (c *Choice) Set(value string) error {
-	for _, a := range c.Allowed {
-		if a == value {
-			c.Value, c.Values = value, append(c.Values, value)
-			return nil
-		}
+	if slices.Contains(c.Allowed, value) {
+		c.Value, c.Values = value, append(c.Values, value)
+		return nil
 	}
 	if near, ok := nearest.Of(value, c.Allowed); ok {
 		return fmt.Errorf("did you mean %q?", near)

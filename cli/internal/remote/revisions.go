@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -46,7 +47,7 @@ func newRevisionsList(r *configs) *cobra.Command {
 				if r.Current {
 					number += " *"
 				}
-				return []string{number, fmt.Sprintf("%.12s", r.Hash), r.Author, terminal.OrDash(out.Redact(r.Note)), command.Age(time.Now(), r.CreatedAt)}
+				return []string{number, fmt.Sprintf("%.12s", r.Hash), r.Author, cmp.Or(out.Redact(r.Note), "-"), command.Age(time.Now(), r.CreatedAt)}
 			},
 		}).Show(out)
 	})

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -185,7 +186,7 @@ func variableRow(v *service.TenantVariable, redact func(string) string) []string
 	if v.SetAt != nil {
 		since = command.Age(time.Now(), *v.SetAt)
 	}
-	return []string{v.Name, string(v.State), terminal.OrDash(value), terminal.OrDash(v.SetBy), terminal.OrDash(since)}
+	return []string{v.Name, string(v.State), cmp.Or(value, "-"), cmp.Or(v.SetBy, "-"), cmp.Or(since, "-")}
 }
 
 // clipLine returns the first line of a text, if it is short.

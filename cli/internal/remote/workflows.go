@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -49,7 +50,7 @@ func newPublish(f *flows) *cobra.Command {
 			Record: done, Items: []workflow.Event{done.Event},
 			Header: []string{"ID", "TYPE", "SOURCE", "SUBJECT", "TIME"},
 			Row: func(ev workflow.Event) []string {
-				return []string{ev.ID, out.Redact(ev.Type), terminal.OrDash(out.Redact(ev.Source)), terminal.OrDash(out.Redact(ev.Subject)), ev.Time.Format(time.RFC3339)}
+				return []string{ev.ID, out.Redact(ev.Type), cmp.Or(out.Redact(ev.Source), "-"), cmp.Or(out.Redact(ev.Subject), "-"), ev.Time.Format(time.RFC3339)}
 			},
 			Foot: terminal.Count(done.Runs, "run began", "runs began") + "\n",
 		}).Show(out)

@@ -53,13 +53,16 @@ func (w *startWords) show(out *command.Output, starts []*workflows.Start, record
 		l.Header = []string{"ID", "WORKFLOW", "TARGET", "CRON", "ZONE", "PAUSED", "NEXT RUN", "CREATED"}
 	}
 	l.Row = func(s *workflows.Start) []string {
-		row := []string{s.ID, s.WorkflowID, targetText(&s.Target)}
+		row, created := []string{s.ID, s.WorkflowID, targetText(&s.Target)}, "declared"
+		if !s.Declared {
+			created = command.Age(time.Now(), s.CreatedAt)
+		}
 		if m := s.Match; m != nil {
-			row = append(row, out.Redact(m.Type), terminal.OrDash(out.Redact(m.Source)), terminal.OrDash(out.Redact(m.Subject)), yesNo(s.Paused))
+			row = append(row, out.Redact(m.Type), cmp.Or(out.Redact(m.Source), "-"), cmp.Or(out.Redact(m.Subject), "-"), yesNo(s.Paused))
 		} else {
 			row = append(row, s.Cron, cmp.Or(s.TimeZone, "UTC"), yesNo(s.Paused), timeText(s.NextRunAt))
 		}
-		return append(row, createdText(s))
+		return append(row, created)
 	}
 	return l.Show(out)
 }
@@ -87,29 +90,15 @@ func timeText(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// createdText returns the creation time of a start; declared ones have none.
-func createdText(s *workflows.Start) string {
-	if s.Declared {
-		return "declared"
-	}
-	return command.Age(time.Now(), s.CreatedAt)
-}
-
 // targetText returns a target's action in a word.
 func targetText(t *workflows.Target) string {
-	if len(t.Steps) != 1 {
-		return terminal.Count(len(t.Steps), "step", "steps")
-	}
-	return doesText(&t.Steps[0])
-}
-
-// doesText describes a step's action.
-func doesText(s *workflows.Step) string {
 	switch {
-	case s.Agent != nil:
-		return "agent " + s.Agent.Agent
-	case s.Tool != nil:
-		return "tool " + s.Tool.Name
+	case len(t.Steps) != 1:
+		return terminal.Count(len(t.Steps), "step", "steps")
+	case t.Steps[0].Agent != nil:
+		return "agent " + t.Steps[0].Agent.Agent
+	case t.Steps[0].Tool != nil:
+		return "tool " + t.Steps[0].Tool.Name
 	default:
 		return "-"
 	}
@@ -226,19 +215,23 @@ func (o *startOptions) startFlags(cmd *cobra.Command, k workflows.Kind) {
 // apply applies the set flags to a request.
 func (o *startOptions) apply(cmd *cobra.Command, in io.Reader, req *workflows.StartRequest) error {
 	changed := cmd.Flags().Changed
+	match := cmp.Or(req.Match, new(workflows.Match))
 	for name, to := range map[string]struct {
 		field *string
 		value string
-	}{"cron": {&req.Cron, o.cron}, "timezone": {&req.TimeZone, o.zone}, "missed": {&req.Missed, o.missed}, "on-wait": {&req.OnWait, o.onWait.Value}} {
+	}{
+		"cron": {&req.Cron, o.cron}, "timezone": {&req.TimeZone, o.zone}, "missed": {&req.Missed, o.missed}, "on-wait": {&req.OnWait, o.onWait.Value},
+		"type": {&match.Type, o.match.Type}, "source": {&match.Source, o.match.Source}, "subject": {&match.Subject, o.match.Subject},
+	} {
 		if changed(name) {
 			*to.field = to.value
 		}
 	}
+	if changed("type") || changed("source") || changed("subject") {
+		req.Match = match
+	}
 	if changed("paused") || o.unpaused {
 		req.Paused = o.paused && !o.unpaused
-	}
-	if changed("type") || changed("source") || changed("subject") {
-		o.applyMatch(changed, req)
 	}
 	input, err := readObject(cmd, in, o.input, "input-file", o.inputFile)
 	if err != nil {
@@ -248,21 +241,6 @@ func (o *startOptions) apply(cmd *cobra.Command, in io.Reader, req *workflows.St
 		req.Input = input
 	}
 	return o.target.apply(cmd, in, &req.Target)
-}
-
-// applyMatch changes the event filter.
-func (o *startOptions) applyMatch(changed func(string) bool, req *workflows.StartRequest) {
-	if req.Match == nil {
-		req.Match = new(workflows.Match)
-	}
-	for name, to := range map[string]struct {
-		field *string
-		value string
-	}{"type": {&req.Match.Type, o.match.Type}, "source": {&req.Match.Source, o.match.Source}, "subject": {&req.Match.Subject, o.match.Subject}} {
-		if changed(name) {
-			*to.field = to.value
-		}
-	}
 }
 
 // targetOptions are the flags that name a target.

@@ -100,14 +100,6 @@ func Count(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// OrDash returns a text, or a dash if it is empty.
-func OrDash(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
-}
-
 // WriteRow writes a named value and its place, unless the value is empty.
 func WriteRow(b *strings.Builder, name, value, path, place string) {
 	if value == "" {
