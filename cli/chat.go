@@ -30,7 +30,7 @@ type chatOptions struct {
 	files *fileArguments
 	// resume is the session to continue: its id, latestSession, or empty for a new one.
 	resume string
-	owner  session
+	owner  service.Caller
 	// model replaces the agent's model unless empty.
 	model     string
 	variables map[string]json.RawMessage
@@ -107,7 +107,7 @@ Exit codes: 0 done, 1 the session cannot be used, 2 usage or a file cannot be re
 	cmd.Flags().StringArrayVar(&o.messages, "message", nil, "send this message in the first turn: `TEXT`; can be repeated")
 	cmd.Flags().StringArrayVar(&o.tools, "tool", nil, "allow only the agent's tool with this `ID`; can be repeated")
 	cmd.Flags().Var(&command.Assignments[json.RawMessage]{To: &o.variables, Form: command.JSONForm, Variable: true}, "var", "set a variable of each turn: `NAME=TEXT`, or NAME:=JSON for other types; can be repeated")
-	ownerFlags(cmd, &o.owner.tenant, &o.owner.subject)
+	ownerFlags(cmd, &o.owner)
 	o.delegates = delegatesFlag(cmd.Flags())
 	cmd.Flags().BoolVar(&o.plain, "plain", false, "write lines of text even on a terminal")
 	cmd.Flags().BoolVar(&o.mouse, "mouse", false, "scroll with the mouse wheel; hold Shift to select text in most terminals")
@@ -154,7 +154,7 @@ func (p *program) chatHere(ctx context.Context, args []string, o *chatOptions) e
 		explain := func(ctx context.Context, asked *question.Consent, q *interaction.Request) *question.Call {
 			return l.callContext(ctx, rt.Revision(), asked, q)
 		}
-		return p.withSession(ctx, l, rt, &o.owner, func(where *place) error {
+		return p.withSession(ctx, l, rt, o.owner, func(where *place) error {
 			return p.converse(ctx, where, l.agent, o, explain)
 		})
 	})

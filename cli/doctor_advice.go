@@ -71,7 +71,11 @@ func (x *providerCheck) adviseKey() string {
 		}
 		return "a valid credential, as " + path + ", with access to the model"
 	}
-	return "a valid key, as " + x.path + "." + cmp.Or(usualCredentials[x.vendor], "api_key") + ", which is not set"
+	name := ""
+	if vendor, ok := x.provider.(model.Vendor); ok {
+		name = vendor.Vendor()
+	}
+	return "a valid key, as " + x.path + "." + cmp.Or(usualCredentials[name], "api_key") + ", which is not set"
 }
 
 // advisePath returns the part of a URL to change after a not found error.

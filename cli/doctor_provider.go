@@ -53,14 +53,7 @@ func checkProvider(ctx context.Context, cmd *cobra.Command, p *program, files []
 	if err != nil {
 		return command.Usagef(cmd, "%w", err)
 	}
-	learner, _ := exec.(model.FieldLearner)
-	vendor, _ := exec.(model.Vendor)
-	limits, _ := exec.(model.LimitSource)
-	exec = &model.Configured{Executor: exec, Params: model.OptionParams(&asked.ModelOptions), Edits: asked.Request}
-	x := &providerCheck{loaded: l, path: path, exec: exec, model: asked, agent: findAgent(set, asked.ID), learner: learner, limits: limits}
-	if vendor != nil {
-		x.vendor = vendor.Vendor()
-	}
+	x := &providerCheck{loaded: l, path: path, provider: exec, model: asked, agent: findAgent(set, asked.ID)}
 	found := &backend.Examination{Peer: "provider " + o.provider, Name: "model " + asked.ID + ": " + asked.UpstreamModel, Checks: x.run(ctx)}
 	if err := ctx.Err(); err != nil {
 		return err
@@ -122,17 +115,11 @@ func (x *providerCheck) completeRequest(req *model.Request) {
 type providerCheck struct {
 	loaded *loaded
 	// path is the provider's path in the configuration.
-	path  string
-	exec  model.Executor
-	model *spec.Model
+	path     string
+	provider model.Executor
+	model    *spec.Model
 	// agent is an agent that uses the model; its settings apply to the requests. nil if none does.
-	agent *spec.Agent
-	// vendor is the vendor of the models; empty if unknown.
-	vendor string
-	// learner knows the fields that the server rejects, or nil.
-	learner model.FieldLearner
-	// limits knows the server's limits, or nil.
-	limits model.LimitSource
+	agent  *spec.Agent
 	checks []backend.Check
 }
 
@@ -156,8 +143,8 @@ func (x *providerCheck) run(ctx context.Context) []backend.Check {
 	if call.failure == nil {
 		x.checkCall(call)
 	}
-	if x.limits != nil {
-		x.checkLimits(ctx, x.limits)
+	if source, ok := x.provider.(model.LimitSource); ok {
+		x.checkLimits(ctx, source)
 	}
 	x.addRejected()
 	return x.checks
@@ -183,7 +170,8 @@ func (x *providerCheck) ask(ctx context.Context, name string, req *model.Request
 	t := &trial{}
 	x.completeRequest(req)
 	began := time.Now()
-	exec := &model.Watched{Executor: x.exec, Idle: trialLimit, FirstToken: trialLimit}
+	configured := &model.Configured{Executor: x.provider, Params: model.OptionParams(&x.model.ModelOptions), Edits: x.model.Request}
+	exec := &model.Watched{Executor: configured, Idle: trialLimit, FirstToken: trialLimit}
 	for ev, err := range exec.Stream(model.WithExchanges(ctx, func(e *model.Exchange) { t.exchanges = append(t.exchanges, e) }), req) {
 		if t.first == 0 {
 			t.first = time.Since(began)
@@ -278,10 +266,11 @@ func (x *providerCheck) checkCall(t *trial) {
 
 // addRejected records the fields that the server rejects.
 func (x *providerCheck) addRejected() {
-	if x.learner == nil {
+	learner, ok := x.provider.(model.FieldLearner)
+	if !ok {
 		return
 	}
-	if names := x.learner.RejectedFields(); len(names) > 0 {
+	if names := learner.RejectedFields(); len(names) > 0 {
 		x.add("rejected fields", backend.OutcomeWarning, strings.Join(names, ", "),
 			"a dialect that does not send them, or request: {omit: […]} on "+x.path)
 	}

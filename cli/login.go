@@ -24,11 +24,11 @@ import (
 
 // loginOptions are the flags of login.
 type loginOptions struct {
-	files           *fileArguments
-	at              remote.Flags
-	tenant, subject string
-	scopes          []string
-	timeout         time.Duration
+	files   *fileArguments
+	at      remote.Flags
+	owner   service.Caller
+	scopes  []string
+	timeout time.Duration
 }
 
 func newLogin(p *program) *cobra.Command {
@@ -54,7 +54,7 @@ Exit codes: 0 done, 1 the login failed, 2 usage or a file cannot be read, 130 ca
 	}
 	o.files = filesFlag(cmd)
 	o.at.AddFlags(cmd.Flags())
-	ownerFlags(cmd, &o.tenant, &o.subject)
+	ownerFlags(cmd, &o.owner)
 	cmd.Flags().StringArrayVar(&o.scopes, "scope", nil, "request this scope besides those that the server asks for; can be repeated")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 10*time.Minute, "how long to wait for the browser")
 	return cmd
@@ -93,7 +93,7 @@ func (o *loginOptions) withLogins(ctx context.Context, cmd *cobra.Command, p *pr
 		return command.Usagef(cmd, "%w", err)
 	}
 	err = p.withLoginStore(ctx, l, p.StoreDriver(l.file).Open, func(s *service.Service) error {
-		return use(l, bundle, &tools.TenantVariables{Declared: rev.Set().Tenants, Source: s.LoginsOf(o.tenant, o.subject)})
+		return use(l, bundle, &tools.TenantVariables{Declared: rev.Set().Tenants, Source: s.LoginsOf(o.owner.Tenant, o.owner.Subject)})
 	})
 	return command.Fail(ctx, &p.Streams, l.file.Redact, o.adviseServer(p, l, cmd, id, err))
 }
@@ -172,7 +172,7 @@ func (p *program) waitForLogin(ctx context.Context, l *loaded, server tools.Logi
 	if err != nil {
 		return err
 	}
-	return writeLogin(p.Out, done, o.tenant, l.file.Redact)
+	return writeLogin(p.Out, done, o.owner.Tenant, l.file.Redact)
 }
 
 func writeLoginURL(out io.Writer, address string) {
@@ -217,7 +217,7 @@ Exit codes: 0 done, or nobody had logged in, 1 the login could not be deleted or
 	}
 	o.files = filesFlag(cmd)
 	o.at.AddFlags(cmd.Flags())
-	ownerFlags(cmd, &o.tenant, &o.subject)
+	ownerFlags(cmd, &o.owner)
 	return cmd
 }
 
@@ -231,7 +231,7 @@ func logOut(ctx context.Context, cmd *cobra.Command, p *program, args []string, 
 		if err != nil {
 			return err
 		}
-		return writeLogout(p.Out, done, o.tenant, l.file.Redact)
+		return writeLogout(p.Out, done, o.owner.Tenant, l.file.Redact)
 	})
 }
 

@@ -41,7 +41,7 @@ func (p *program) logInAtServer(cmd *cobra.Command, id string, o *loginOptions) 
 		if done.ListError != "" {
 			result.ListError = errors.New(done.ListError)
 		}
-		return writeLogin(p.Out, result, o.tenant, out.Redact)
+		return writeLogin(p.Out, result, o.owner.Tenant, out.Redact)
 	})
 }
 
@@ -52,7 +52,7 @@ func (p *program) finishLogin(ctx context.Context, c *admin.Client, id string, o
 		return nil, err
 	}
 	defer func() { page.Close() }()
-	started, err := c.StartLogin(ctx, o.tenant, id, &admin.LoginRequest{Subject: o.subject, Scopes: o.scopes, RedirectURL: page.URL()})
+	started, err := c.StartLogin(ctx, o.owner.Tenant, id, &admin.LoginRequest{Subject: o.owner.Subject, Scopes: o.scopes, RedirectURL: page.URL()})
 	if err != nil {
 		return nil, err
 	}
@@ -76,24 +76,24 @@ func (p *program) finishLogin(ctx context.Context, c *admin.Client, id string, o
 	if err != nil {
 		return nil, err
 	}
-	return c.FinishLogin(ctx, o.tenant, id, &admin.FinishRequest{ID: started.ID, Redirect: query.Encode()})
+	return c.FinishLogin(ctx, o.owner.Tenant, id, &admin.FinishRequest{ID: started.ID, Redirect: query.Encode()})
 }
 
 // logOutAtServer has a running server delete a login.
 func (p *program) logOutAtServer(cmd *cobra.Command, id string, o *loginOptions) error {
 	return o.at.CallAdmin(&p.Streams, cmd, func(ctx context.Context, out *command.Output, c *admin.Client) error {
-		done, err := c.DeleteLogin(ctx, o.tenant, id, o.subject)
+		done, err := c.DeleteLogin(ctx, o.owner.Tenant, id, o.owner.Subject)
 		if err != nil {
 			return err
 		}
 		if !done.Found {
-			return writeLogout(p.Out, nil, o.tenant, out.Redact)
+			return writeLogout(p.Out, nil, o.owner.Tenant, out.Redact)
 		}
 		result := &tools.LogoutResult{Issuer: done.Issuer, IsRevoked: done.Revoked}
 		if done.RevokeError != "" {
 			result.RevokeError = errors.New(done.RevokeError)
 		}
-		return writeLogout(p.Out, result, o.tenant, out.Redact)
+		return writeLogout(p.Out, result, o.owner.Tenant, out.Redact)
 	})
 }
 
@@ -116,9 +116,9 @@ func (o *loginOptions) adviseServer(p *program, l *loaded, cmd *cobra.Command, i
 		scheme = "https"
 	}
 	address := cmp.Or(s.PublicURL, scheme+"://"+s.Address())
-	line := fmt.Sprintf("%s %s %s --server %s --tenant %s", p.Command(), cmd.Name(), id, address, o.tenant)
+	line := fmt.Sprintf("%s %s %s --server %s --tenant %s", p.Command(), cmd.Name(), id, address, o.owner.Tenant)
 	if cmd.Flags().Changed("subject") {
-		line += " --subject " + o.subject
+		line += " --subject " + o.owner.Subject
 	}
 	return fmt.Errorf("%w\n  use the running server, with a key in %s: %s", err, remote.KeyVariable, line)
 }

@@ -21,9 +21,9 @@ import (
 type mcpOptions struct {
 	logFlags
 
-	files           *fileArguments
-	tenant, subject string
-	keep            bool
+	files  *fileArguments
+	caller service.Caller
+	keep   bool
 }
 
 func newMCP(p *program) *cobra.Command {
@@ -51,7 +51,7 @@ cannot be used, 2 usage or a file cannot be read, 130 canceled.`,
 	}
 	o.files = filesFlag(cmd)
 	cmd.Flags().BoolVar(&o.keep, "keep", false, "use the store of the configuration")
-	ownerFlags(cmd, &o.tenant, &o.subject)
+	ownerFlags(cmd, &o.caller)
 	o.addFlags(cmd)
 	return cmd
 }
@@ -72,7 +72,7 @@ func serveMCP(ctx context.Context, p *program, args []string, o *mcpOptions) err
 	}
 	l.toolTime = app.StartupToolTime
 	return p.withRuntime(ctx, l, "turns are not traced", func(rt *runtime.AgentRuntime, seen *observed) error {
-		caller := service.Caller{Tenant: o.tenant, Subject: o.subject}
+		caller := o.caller
 		if len(agents) > 0 {
 			caller.Agents = service.NewAgentSet(agents)
 			if err := checkAgents(rt.Revision().Set().Agents.IDs(), agents); err != nil {

@@ -33,7 +33,9 @@ type runOptions struct {
 	variables map[string]json.RawMessage
 	tenant    map[string]string
 	quiet     bool
-	session   session
+	// session is empty if the run's session is not kept; otherwise owner owns it.
+	session   string
+	owner     service.Caller
 	delegates *bool
 }
 
@@ -72,7 +74,7 @@ Exit codes: 0 done, 1 the run failed, 2 usage or a file cannot be read, 130 canc
 				return err
 			}
 			for _, name := range ownerFlagNames {
-				if cmd.Flags().Changed(name) && o.session.id == "" {
+				if cmd.Flags().Changed(name) && o.session == "" {
 					return command.Usagef(cmd, "--%s needs --session", name)
 				}
 			}
@@ -80,7 +82,7 @@ Exit codes: 0 done, 1 the run failed, 2 usage or a file cannot be read, 130 canc
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.opensChat(args, at.Server != "") {
-				if options := (&chatOptions{files: o.files, logFlags: o.logFlags, variables: o.variables, owner: o.session, delegates: o.delegates}); chat.NewScreen(p.Streams) != nil {
+				if options := (&chatOptions{files: o.files, logFlags: o.logFlags, variables: o.variables, owner: o.owner, delegates: o.delegates}); chat.NewScreen(p.Streams) != nil {
 					if at.Server != "" {
 						return p.onScreen(options).chatAt(withCaller(cmd.Context()), &at, args[0], options)
 					}
@@ -97,11 +99,11 @@ Exit codes: 0 done, 1 the run failed, 2 usage or a file cannot be read, 130 canc
 	o.files = filesFlag(cmd)
 	o.format = command.AddFormatFlag(cmd, "text", "json", "events")
 	cmd.Flags().Var(o.approve, "approve", "how to answer questions: auto (ask if standard input is a terminal), ask, yes, no")
-	cmd.Flags().StringVar(&o.session.id, "session", "", "run in the stored session with this `id`, which is created if it does not exist")
+	cmd.Flags().StringVar(&o.session, "session", "", "run in the stored session with this `id`, which is created if it does not exist")
 	cmd.Flags().Var(&command.Assignments[json.RawMessage]{To: &o.variables, Form: command.JSONForm, Variable: true}, "var", "set a variable of the turn: `NAME=TEXT`, or NAME:=JSON for other types; can be repeated")
 	cmd.Flags().Var(&command.Assignments[string]{To: &o.tenant, Form: command.TextForm, Variable: true}, "tenant-variable", "set a variable of the turn's tenant: `NAME=VALUE`; can be repeated")
 	command.ExcludeFlags(cmd, "tenant-variable", "session")
-	ownerFlags(cmd, &o.session.tenant, &o.session.subject)
+	ownerFlags(cmd, &o.owner)
 	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "show only the answer, questions and warnings, as text")
 	o.delegates = delegatesFlag(cmd.Flags())
 	command.ExcludeFlags(cmd, "delegates", "quiet")
@@ -116,7 +118,7 @@ func (o *runOptions) opensChat(args []string, remote bool) bool {
 	if !remote {
 		_, names = o.files.split(args, 1)
 	}
-	return len(names) <= 1 && o.session.id == "" && !o.quiet && o.format.Value == "text" && (o.approve.Value == question.ApproveAuto || o.approve.Value == question.ApproveAsk)
+	return len(names) <= 1 && o.session == "" && !o.quiet && o.format.Value == "text" && (o.approve.Value == question.ApproveAuto || o.approve.Value == question.ApproveAsk)
 }
 
 // runAgent runs one turn of the agent that args name.
@@ -138,7 +140,7 @@ func runAgent(ctx context.Context, p *program, args []string, o *runOptions) err
 		args = []string{id}
 	}
 	l.agent = args[0]
-	if o.session.id != "" {
+	if o.session != "" {
 		l.parts = []string{"store", "turns"}
 		if driver := p.StoreDriver(l.file); driver.OpenReadOnly == nil {
 			return p.complain(ctx, l, errForgets)
@@ -173,9 +175,9 @@ func runTurn(ctx context.Context, p *program, l *loaded, rt *runtime.AgentRuntim
 			return l.callContext(ctx, rt.Revision(), asked, q)
 		}
 	}
-	if in := &o.session; in.id != "" {
-		return p.withSession(ctx, l, rt, in, func(where *place) error {
-			return p.runStored(ctx, where, storedRun{id: newTurnID(), agent: l.agent, session: in.id, busy: service.RejectBusy, prompt: q, delegates: *o.delegates}, out, a)
+	if o.session != "" {
+		return p.withSession(ctx, l, rt, o.owner, func(where *place) error {
+			return p.runStored(ctx, where, storedRun{id: newTurnID(), agent: l.agent, session: o.session, busy: service.RejectBusy, variables: q.variables, delegates: *o.delegates}, q, out, a)
 		})
 	}
 	if err := q.ask(ctx, a); err != nil {
@@ -213,7 +215,7 @@ func (p *program) runAt(ctx context.Context, at *remote.Flags, args []string, o 
 		if prompt.variables, err = encodeVariables(o.variables); err != nil {
 			return p.misuse(err)
 		}
-		return p.runStored(ctx, where, storedRun{id: newTurnID(), agent: args[0], session: o.session.id, prompt: prompt, delegates: *o.delegates}, out, a)
+		return p.runStored(ctx, where, storedRun{id: newTurnID(), agent: args[0], session: o.session, variables: prompt.variables, delegates: *o.delegates}, prompt, out, a)
 	})
 }
 

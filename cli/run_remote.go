@@ -22,10 +22,8 @@ import (
 	"github.com/google/uuid"
 )
 
-const (
-	// cancelTime is how long a server may take to end a turn, and then to report it.
-	cancelTime = 10 * time.Second
-)
+// cancelTime is how long a server may take to end a turn, and then to report it.
+const cancelTime = 10 * time.Second
 
 // storedRun is a run whose turn is stored by its worker.
 type storedRun struct {
@@ -44,30 +42,21 @@ type storedRun struct {
 	model string
 	// tools are all tools that the turn may call; nil means all of the agent's.
 	tools spec.Names
-	// input is the turn's input and variables its variables; if input is nil, both come from
-	// prompt.
+	// input is the turn's input and variables its variables.
 	input     []model.Message
 	variables json.RawMessage
-	prompt    *prompt
-}
-
-// begins returns the turn's input and variables.
-func (r *storedRun) begins() (input []model.Message, variables json.RawMessage) {
-	if r.input != nil {
-		return r.input, r.variables
-	}
-	return []model.Message{model.User(r.prompt.text)}, r.prompt.variables
 }
 
 // newTurnID returns an id for a turn. It is generated here so that the turn can be ended even if
 // the reply is lost.
 func newTurnID() string { return uuid.Must(uuid.NewV7()).String() }
 
-// runStored creates a turn, follows it to its end and shows the result.
-func (p *program) runStored(ctx context.Context, where *place, r storedRun, out *turnview.Printer, a *question.Answerer) error {
-	if err := r.prompt.ask(ctx, a); err != nil {
+// runStored creates a turn with a prompt, follows it to its end and shows the result.
+func (p *program) runStored(ctx context.Context, where *place, r storedRun, q *prompt, out *turnview.Printer, a *question.Answerer) error {
+	if err := q.ask(ctx, a); err != nil {
 		return ignoreNoPrompt(err)
 	}
+	r.input = []model.Message{model.User(q.text)}
 	if a != nil {
 		a.Session, a.Screen = "which is kept, also for later turns", out.Screen
 	}
@@ -122,9 +111,8 @@ func beginTurn(ctx context.Context, at *place, r *storedRun, out *turnview.Print
 	if at.workOn != nil {
 		at.workOn(t.id)
 	}
-	input, variables := r.begins()
 	_, err = at.CreateTurn(ctx, native.CreateTurn{
-		SessionID: session.ID, ID: t.id, AgentID: agent, Input: input, ModelID: r.model, ToolIDs: r.tools, Variables: variables, OnBusy: r.busy,
+		SessionID: session.ID, ID: t.id, AgentID: agent, Input: r.input, ModelID: r.model, ToolIDs: r.tools, Variables: r.variables, OnBusy: r.busy,
 	})
 	if err != nil && ctx.Err() != nil {
 		t.Cancel(context.Cause(ctx))

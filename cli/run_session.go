@@ -24,16 +24,9 @@ import (
 // errForgets is returned for a session to keep in a store that keeps nothing.
 var errForgets = errors.New("--session needs a store that outlives this command, and the store is memory: use store: {driver: sqlite} or {driver: postgres}, or --server URL")
 
-// session is the kept session of a run.
-type session struct {
-	// id is empty if the run's session is not kept.
-	id              string
-	tenant, subject string
-}
-
 // withSession calls do with the records of a configuration's store. This process works only on the
-// turns that do names, one after another.
-func (p *program) withSession(ctx context.Context, l *loaded, rt *runtime.AgentRuntime, s *session, do func(*place) error) error {
+// turns of the caller that do names, one after another.
+func (p *program) withSession(ctx context.Context, l *loaded, rt *runtime.AgentRuntime, caller service.Caller, do func(*place) error) error {
 	driver := p.StoreDriver(l.file)
 	e, err := driver.Open(ctx, app.StoreSettings(l.file, zap.NewNop()))
 	if err != nil {
@@ -54,7 +47,6 @@ func (p *program) withSession(ctx context.Context, l *loaded, rt *runtime.AgentR
 	}
 	turns := service.New(settings)
 	if err = turns.Start(ctx); err == nil {
-		caller := service.Caller{Tenant: s.tenant, Subject: s.subject}
 		err = do(&place{
 			records: &native.Local{Service: turns, Caller: caller}, redact: l.file.Redact, name: strings.Join(l.names, " "),
 			workOn: d.workOn, models: func(agent string) ([]string, string) { return modelsOf(rt.Revision().Set(), agent) }, keeps: driver.OpenReadOnly != nil,

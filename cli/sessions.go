@@ -113,7 +113,8 @@ const maxImport = 256 << 20
 
 // importOptions are the flags of sessions import.
 type importOptions struct {
-	id, agent, tenant, subject string
+	id, agent string
+	owner     service.Caller
 }
 
 func newSessionsImport(p *program, at *target) *cobra.Command {
@@ -132,7 +133,7 @@ owner of the key.`,
 	}
 	cmd.Flags().StringVar(&o.id, "id", "", "ID of the new session; default: a new one")
 	cmd.Flags().StringVar(&o.agent, "agent", "", "agent of the new session; default: the exported session's agent")
-	ownerFlags(cmd, &o.tenant, &o.subject)
+	ownerFlags(cmd, &o.owner)
 	return cmd
 }
 
@@ -142,8 +143,7 @@ func importSession(ctx context.Context, p *program, at *target, o *importOptions
 	if err := in.Decode(&export); err != nil {
 		return fmt.Errorf("read the session from standard input: %w", err)
 	}
-	by := change{caller: service.Caller{Tenant: o.tenant, Subject: o.subject}}
-	return p.change(ctx, at, by, func(into *place) error {
+	return p.change(ctx, at, change{caller: o.owner}, func(into *place) error {
 		made, err := into.ImportSession(ctx, native.ImportSession{ID: o.id, AgentID: o.agent}, &export)
 		if err != nil {
 			return err

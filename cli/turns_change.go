@@ -24,9 +24,9 @@ import (
 
 // createOptions are the flags of turns create.
 type createOptions struct {
-	session         string
-	tenant, subject string
-	wait            bool
+	session string
+	owner   service.Caller
+	wait    bool
 	// model replaces the agent's model unless empty.
 	model string
 }
@@ -35,9 +35,9 @@ type createOptions struct {
 var ownerFlagNames = []string{"tenant", "subject"}
 
 // ownerFlags adds the flags that name an owner.
-func ownerFlags(cmd *cobra.Command, tenant, subject *string) {
-	cmd.Flags().StringVar(tenant, "tenant", settings.DefaultTenant, "tenant that owns what is created")
-	cmd.Flags().StringVar(subject, "subject", "cli", "subject of the tenant that owns it")
+func ownerFlags(cmd *cobra.Command, owner *service.Caller) {
+	cmd.Flags().StringVar(&owner.Tenant, "tenant", settings.DefaultTenant, "tenant that owns what is created")
+	cmd.Flags().StringVar(&owner.Subject, "subject", "cli", "subject of the tenant that owns it")
 }
 
 func newTurnsCreate(p *program, at *target) *cobra.Command {
@@ -63,12 +63,12 @@ cannot be read, 130 canceled; the turn continues then.`,
 	cmd.Flags().StringVar(&o.session, "session", "", "session of the turn, created if it does not exist; default: a new one")
 	cmd.Flags().StringVar(&o.model, "model", "", "use this model or pool instead of the agent's")
 	cmd.Flags().BoolVar(&o.wait, "wait", false, "wait until the turn has ended, and print its answer")
-	ownerFlags(cmd, &o.tenant, &o.subject)
+	ownerFlags(cmd, &o.owner)
 	return cmd
 }
 
 func createTurn(ctx context.Context, p *program, at *target, agent, prompt string, o *createOptions) error {
-	by := change{caller: service.Caller{Tenant: o.tenant, Subject: o.subject}, agents: func(l *loaded) (*runtime.AgentRuntime, error) {
+	by := change{caller: o.owner, agents: func(l *loaded) (*runtime.AgentRuntime, error) {
 		if o.wait && !p.StoreDriver(l.file).Shared {
 			return nil, fmt.Errorf("--wait needs a server, and the store %s cannot be shared with one: start a server and use --server, or use \"%s run\"", l.file.Store.Driver, p.Command())
 		}
