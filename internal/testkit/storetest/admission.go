@@ -25,8 +25,7 @@ func wantAdmitted(f *fixture, turn string, want bool) {
 // wantHeld checks that a turn is held back.
 func wantHeld(f *fixture, turn string) {
 	f.Helper()
-	_, err := f.Claim(f.Context(), f.claimOf(turn))
-	wantError(f, err, store.ErrHeld)
+	wantError(f, try(f.Claim(f.Context(), f.claimOf(turn))).err, store.ErrHeld)
 	wantEqual(f, "the state of "+turn, f.turnStatus(turn), store.Pending)
 }
 
@@ -112,8 +111,7 @@ func aTurnThatEndsInTheQueueMakesNoJob(f *fixture) {
 	f.endTurn("t2")
 	f.endTurn("t1")
 	f.wantJobs()
-	_, err := f.Claim(f.Context(), f.claimOf("t2"))
-	wantAs(f, err, &store.StateError{Kind: "turn", ID: "t2", State: "canceled", Want: "claimed"})
+	wantAs(f, try(f.Claim(f.Context(), f.claimOf("t2"))).err, &store.StateError{Kind: "turn", ID: "t2", State: "canceled", Want: "claimed"})
 }
 
 func aHeldTurnCannotBeClaimed(f *fixture) {

@@ -23,8 +23,7 @@ func anArtifactIsReadAsItWasMade(f *fixture) {
 	}
 	f.commitTurn(add)
 	for _, want := range add.Artifacts {
-		got, err := f.Artifact(f.Context(), store.Of(ann), want.ID)
-		wantOK(f, err)
+		got := try(f.Artifact(f.Context(), store.Of(ann), want.ID)).wantOK(f)
 		same := got != nil && bytes.Equal(got.Data, want.Data) // cmp would take seconds
 		if same {
 			have, wanted := *got, *want
@@ -35,8 +34,7 @@ func anArtifactIsReadAsItWasMade(f *fixture) {
 			f.Errorf("artifact %s is not what it should be", want.ID)
 		}
 	}
-	_, err := f.Artifact(f.Context(), store.Everything, "none")
-	wantError(f, err, store.ErrNotFound)
+	wantError(f, try(f.Artifact(f.Context(), store.Everything, "none")).err, store.ErrNotFound)
 }
 
 func theyAreListedInOrderWithoutData(f *fixture) {
@@ -54,14 +52,11 @@ func theyAreListedInOrderWithoutData(f *fixture) {
 		}
 		f.commitTurn(add)
 	}
-	list, err := f.Artifacts(f.Context(), store.Of(ann), "t")
-	wantOK(f, err)
+	list := try(f.Artifacts(f.Context(), store.Of(ann), "t")).wantOK(f)
 	wantEqual(f, "the artifacts", list, want)
-	list, err = f.Artifacts(f.Context(), store.Of(ann), "u")
-	wantOK(f, err)
+	list = try(f.Artifacts(f.Context(), store.Of(ann), "u")).wantOK(f)
 	wantEqual(f, "the artifacts of a turn without", list, nil)
-	_, err = f.Artifacts(f.Context(), store.Of(ann), "none")
-	wantError(f, err, store.ErrNotFound)
+	wantError(f, try(f.Artifacts(f.Context(), store.Of(ann), "none")).err, store.ErrNotFound)
 }
 
 func aSessionMayBeginWithThem(f *fixture) {
@@ -69,14 +64,10 @@ func aSessionMayBeginWithThem(f *fixture) {
 	n.Base = snapshotChain(f, "s", "base")
 	want := f.artifactOf(&store.Turn{SessionID: "s", Owner: ann}, "artifact", "data")
 	n.Artifacts = []*store.Artifact{want}
-	_, err := f.CreateSession(f.Context(), n)
-	wantOK(f, err)
-	got, err := f.Artifact(f.Context(), store.Of(ann), "artifact")
-	wantOK(f, err)
+	try(f.CreateSession(f.Context(), n)).wantOK(f)
+	got := try(f.Artifact(f.Context(), store.Of(ann), "artifact")).wantOK(f)
 	wantEqual(f, "the artifact", got, want)
-	_, err = f.Artifact(f.Context(), store.Of(bob), "artifact")
-	wantError(f, err, store.ErrNotFound)
+	wantError(f, try(f.Artifact(f.Context(), store.Of(bob), "artifact")).err, store.ErrNotFound)
 	wantOK(f, f.DeleteSession(f.Context(), store.Of(ann), "s"))
-	_, err = f.Artifact(f.Context(), store.Everything, "artifact")
-	wantError(f, err, store.ErrNotFound)
+	wantError(f, try(f.Artifact(f.Context(), store.Everything, "artifact")).err, store.ErrNotFound)
 }

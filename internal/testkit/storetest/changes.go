@@ -45,11 +45,9 @@ func aTurnChangesWithItsState(f *fixture) {
 	changed("an append", claimedAt)
 	wantEqual(f, "when the turn was written", f.getTurn("t").UpdatedAt, f.now)
 	yes := true
-	_, err := f.UpdateTurn(f.Context(), store.Everything, "t", store.TurnPatch{Background: &yes, Now: later()})
-	wantOK(f, err)
+	try(f.UpdateTurn(f.Context(), store.Everything, "t", store.TurnPatch{Background: &yes, Now: later()})).wantOK(f)
 	changed("a patch", claimedAt)
-	_, err = f.Heartbeat(f.Context(), worker, time.Hour, []store.Held{{TurnID: "t", Fence: c.Turn.Fence}})
-	wantOK(f, err)
+	try(f.Heartbeat(f.Context(), worker, time.Hour, []store.Held{{TurnID: "t", Fence: c.Turn.Fence}})).wantOK(f)
 	changed("a heartbeat", claimedAt)
 
 	yieldedAt := later()
@@ -163,16 +161,14 @@ func aCountGoesOverAllPages(f *fixture) {
 	f.createTurns("other", "u")
 	count := func(q store.TurnQuery) int {
 		f.Helper()
-		page, err := f.Turns(f.Context(), q)
-		wantOK(f, err)
+		page := try(f.Turns(f.Context(), q)).wantOK(f)
 		return page.Total
 	}
 	q := store.TurnQuery{Scope: store.Of(ann), SessionID: "s", Page: store.Page{Limit: 2}}
 	wantEqual(f, "the count nobody asked for", count(q), 0)
 	q.Count = true
 	wantEqual(f, "the count", count(q), n)
-	page, err := f.Turns(f.Context(), q)
-	wantOK(f, err)
+	page := try(f.Turns(f.Context(), q)).wantOK(f)
 	q.Page.After = page.Next
 	wantEqual(f, "the count on the second page", count(q), n)
 	f.claimTurn("t-000")
@@ -185,8 +181,7 @@ func aCountGoesOverAllPages(f *fixture) {
 func theLatestStateIsRead(f *fixture) {
 	state := func() string {
 		f.Helper()
-		data, err := f.State(f.Context(), "t")
-		wantOK(f, err)
+		data := try(f.State(f.Context(), "t")).wantOK(f)
 		if data == nil {
 			return "none"
 		}

@@ -63,12 +63,10 @@ func onlyAPendingTurnIsClaimed(f *fixture) {
 	refused := func(state store.Status) {
 		f.Helper()
 		before := f.getTurn("t")
-		_, err := f.Claim(f.Context(), f.claimOf("t"))
-		wantAs(f, err, &store.StateError{Kind: "turn", ID: "t", State: string(state), Want: "claimed"})
+		wantAs(f, try(f.Claim(f.Context(), f.claimOf("t"))).err, &store.StateError{Kind: "turn", ID: "t", State: string(state), Want: "claimed"})
 		wantEqual(f, "the turn", f.getTurn("t"), before)
 	}
-	_, err := f.Claim(f.Context(), f.claimOf("t"))
-	wantError(f, err, store.ErrNotFound)
+	wantError(f, try(f.Claim(f.Context(), f.claimOf("t"))).err, store.ErrNotFound)
 	c := f.createRunning("s", "t")
 	refused(store.Running)
 	f.suspendTurn(c, "q")
@@ -109,8 +107,7 @@ func aTurnMayGoOnFromAnotherSnapshot(f *fixture) {
 	wantEqual(f, "the id of its snapshot", c.Snapshot.ID, "snapshot-t1")
 	f.finishTurn(c)
 	wantEqual(f, "the tip", f.getSession("s").Tip, "snapshot-t3")
-	all, err := f.Conversation(f.Context(), "snapshot-t3")
-	wantOK(f, err)
+	all := try(f.Conversation(f.Context(), "snapshot-t3")).wantOK(f)
 	wantEqual(f, "the conversation", all, textMessages("input of t1", "answer of t1", "input of t3", "answer of t3"))
 }
 
@@ -130,8 +127,7 @@ func aTurnMayGoOnFromNothing(f *fixture) {
 	c = f.claimTurn("t2")
 	wantEqual(f, "what it goes on from later", c.Turn.ParentSnapshotID, "")
 	f.finishTurn(c)
-	all, err := f.Conversation(f.Context(), "snapshot-t2")
-	wantOK(f, err)
+	all := try(f.Conversation(f.Context(), "snapshot-t2")).wantOK(f)
 	wantEqual(f, "the conversation", all, textMessages("input of t2", "answer of t2"))
 }
 
@@ -185,12 +181,10 @@ func aTurnKeepsTheRevisionOfItsFirstClaim(f *fixture) {
 	for _, current := range []string{"first", "second"} {
 		c := f.claimOf("t")
 		c.Revision = current
-		claimed, err := f.Claim(f.Context(), c)
-		wantOK(f, err)
+		claimed := try(f.Claim(f.Context(), c)).wantOK(f)
 		wantEqual(f, "the revision that Claim returns", claimed.Turn.Revision, "first")
 		wantEqual(f, "the revision that is kept", f.getTurn("t").Revision, "first")
-		page, err := f.Turns(f.Context(), store.TurnQuery{Scope: store.Everything})
-		wantOK(f, err)
+		page := try(f.Turns(f.Context(), store.TurnQuery{Scope: store.Everything})).wantOK(f)
 		wantEqual(f, "the revision in the list", page.Turns[0].Revision, "first")
 		yield := f.commitOf(claimed)
 		yield.Yield = true

@@ -57,8 +57,7 @@ func eventsAreReadFromAPlace(f *fixture) {
 	f.commitTurn(add)
 	for after := uint64(0); after <= n+1; after++ {
 		for _, limit := range []int{1, 3, n, n + 1} {
-			list, err := f.Events(f.Context(), "t", after, limit)
-			wantOK(f, err)
+			list := try(f.Events(f.Context(), "t", after, limit)).wantOK(f)
 			var got, want []uint64
 			for _, ev := range list {
 				got = append(got, ev.Seq)
@@ -70,17 +69,14 @@ func eventsAreReadFromAPlace(f *fixture) {
 		}
 	}
 	for _, after := range []uint64{1 << 40, 1<<63 - 1, 1 << 63, 1<<64 - 1} {
-		list, err := f.Events(f.Context(), "t", after, 10)
-		wantOK(f, err)
+		list := try(f.Events(f.Context(), "t", after, 10)).wantOK(f)
 		wantEqual(f, fmt.Sprintf("the events after %d", after), list, nil)
 	}
 	for _, limit := range []int{0, -1} {
-		list, err := f.Events(f.Context(), "t", 0, limit)
-		wantOK(f, err)
+		list := try(f.Events(f.Context(), "t", 0, limit)).wantOK(f)
 		wantEqual(f, fmt.Sprintf("up to %d events", limit), list, nil)
 	}
-	list, err := f.Events(f.Context(), "none", 0, 10)
-	wantOK(f, err)
+	list := try(f.Events(f.Context(), "none", 0, 10)).wantOK(f)
 	wantEqual(f, "the events of an unknown turn", list, nil)
 }
 
@@ -102,8 +98,7 @@ func eventsWithAGapAreRefused(f *fixture) {
 	}
 	wantEqual(f, "the turn", f.getTurn("t"), before)
 	wantEqual(f, "how many events there are", len(f.listEvents("t")), 2)
-	own, err := f.OwnMessages(f.Context(), "t")
-	wantOK(f, err)
+	own := try(f.OwnMessages(f.Context(), "t")).wantOK(f)
 	wantEqual(f, "the messages", own, textMessages("input of t"))
 	last := f.finishOf(c) // the worker still holds the turn
 	last.Events = append(last.Events, f.eventOf(&c.Turn, 3, `{}`))
@@ -135,8 +130,7 @@ func bytesAreKeptAsTheyAre(f *fixture) {
 		session, turn := "session-"+name, "turn-"+name
 		s := f.sessionOf(ann, session)
 		s.Session.Metadata = raw()
-		_, err := f.CreateSession(f.Context(), s)
-		wantOK(f, err)
+		try(f.CreateSession(f.Context(), s)).wantOK(f)
 		n := f.turnOf(session, turn)
 		n.Turn.Request, n.Turn.Metadata, n.Input = raw(), raw(), [][]byte{raw()}
 		f.createTurn(n)
@@ -149,8 +143,7 @@ func bytesAreKeptAsTheyAre(f *fixture) {
 		f.commitTurn(asked)
 		answer := f.answerOf(turn, "q", "")
 		answer.Answer = raw()
-		_, err = f.AnswerInteraction(f.Context(), answer)
-		wantOK(f, err)
+		try(f.AnswerInteraction(f.Context(), answer)).wantOK(f)
 		c = f.claimTurn(turn)
 		last := f.finishOf(c)
 		last.Messages = nil
@@ -158,14 +151,10 @@ func bytesAreKeptAsTheyAre(f *fixture) {
 		f.commitTurn(last)
 
 		got := f.getTurn(turn)
-		question, err := f.Interaction(f.Context(), store.Everything, turn, "q")
-		wantOK(f, err)
-		snapshot, err := f.Snapshot(f.Context(), store.Everything, c.Turn.SnapshotID)
-		wantOK(f, err)
-		own, err := f.OwnMessages(f.Context(), turn)
-		wantOK(f, err)
-		journal, err := f.Journal(f.Context(), turn)
-		wantOK(f, err)
+		question := try(f.Interaction(f.Context(), store.Everything, turn, "q")).wantOK(f)
+		snapshot := try(f.Snapshot(f.Context(), store.Everything, c.Turn.SnapshotID)).wantOK(f)
+		own := try(f.OwnMessages(f.Context(), turn)).wantOK(f)
+		journal := try(f.Journal(f.Context(), turn)).wantOK(f)
 		for what, kept := range map[string][]byte{
 			"metadata of the session": f.getSession(session).Metadata, "request": got.Request, "result": got.Result,
 			"metadata of the turn": got.Metadata, "event": f.listEvents(turn)[0].Data, "question": question.Request,
@@ -188,15 +177,12 @@ func messagesAreAdded(f *fixture) {
 		want = append(want, add.Messages...)
 		f.commitTurn(add)
 	}
-	own, err := f.OwnMessages(f.Context(), "t")
-	wantOK(f, err)
+	own := try(f.OwnMessages(f.Context(), "t")).wantOK(f)
 	wantEqual(f, "the messages", own, want)
 	f.finishTurn(c)
-	own, err = f.OwnMessages(f.Context(), "snapshot-t")
-	wantOK(f, err)
+	own = try(f.OwnMessages(f.Context(), "snapshot-t")).wantOK(f)
 	wantEqual(f, "the messages of the snapshot", own, append(want, textMessages("answer of t")...))
-	own, err = f.OwnMessages(f.Context(), "none")
-	wantOK(f, err)
+	own = try(f.OwnMessages(f.Context(), "none")).wantOK(f)
 	wantEqual(f, "the messages of nothing", own, nil)
 }
 
@@ -216,11 +202,9 @@ func theJournalIsKeptByKey(f *fixture) {
 	write(row("k0", "began"), row("k0", "ended")) // both in one commit
 	ended := store.JournalRow{Key: "k3", Entry: json.RawMessage(`{"entry":"ended"}`), Result: json.RawMessage(`{"z":1}`)}
 	write(ended)
-	journal, err := f.Journal(f.Context(), "t")
-	wantOK(f, err)
+	journal := try(f.Journal(f.Context(), "t")).wantOK(f)
 	wantEqual(f, "the journal", journal, []store.JournalRow{ended, row("k1", "ended"), row("k2", "began"), row("k0", "ended")})
-	journal, err = f.Journal(f.Context(), "none")
-	wantOK(f, err)
+	journal = try(f.Journal(f.Context(), "none")).wantOK(f)
 	wantEqual(f, "the journal of an unknown turn", journal, nil)
 	yield := f.commitOf(c)
 	yield.Yield = true

@@ -119,8 +119,7 @@ func manyTurnsCommitAtOnce(f *fixture) {
 			wantEqual(f, "the event", string(ev.Data), fmt.Sprintf(`{"turn":%d,"seq":%d}`, i, n+1))
 			wantEqual(f, "its seq", ev.Seq, uint64(n+1))
 		}
-		own, err := f.OwnMessages(f.Context(), c.Turn.ID)
-		wantOK(f, err)
+		own := try(f.OwnMessages(f.Context(), c.Turn.ID)).wantOK(f)
 		wantEqual(f, "how many messages there are", len(own), 1+commits)
 		wantEqual(f, "the last message", own[commits], textMessages(fmt.Sprint(c.Turn.ID, " message ", commits-1))[0])
 	}
@@ -187,8 +186,7 @@ func aSessionRunsOneTurnAtATime(f *fixture) {
 		ran++
 	}
 	wantEqual(f, "how many turns ran", ran, turns)
-	all, err := f.Conversation(f.Context(), tip)
-	wantOK(f, err)
+	all := try(f.Conversation(f.Context(), tip)).wantOK(f)
 	wantEqual(f, "how many messages the conversation has", len(all), 2*turns)
 }
 
@@ -271,8 +269,7 @@ func reapTakesATurnOnce(f *fixture) {
 	f.wantJobs("t")
 	c := f.claimOf("t")
 	c.Lease, c.Now = brief, f.now
-	_, err := f.Claim(f.Context(), c)
-	wantOK(f, err)
+	try(f.Claim(f.Context(), c)).wantOK(f)
 	var taken atomic.Int64
 	f.eventually("the lease ends", func() bool {
 		runTogether(f, 4, func(int) error {

@@ -32,10 +32,8 @@ func aTurnThatIsNotDueIsQueuedForWhenItIs(f *fixture) {
 	wantEqual(f, "the job", f.queue.Take(), []store.Job{{TurnID: "t", NotBefore: f.now.Add(time.Hour)}})
 	wantAdmitted(f, "t", false)
 	wantHeld(f, "t")
-	_, err := claimAt(f, "t", time.Hour-time.Microsecond)
-	wantError(f, err, store.ErrHeld)
-	claimed, err := claimAt(f, "t", time.Hour)
-	wantOK(f, err)
+	wantError(f, try(claimAt(f, "t", time.Hour-time.Microsecond)).err, store.ErrHeld)
+	claimed := try(claimAt(f, "t", time.Hour)).wantOK(f)
 	wantEqual(f, "whether it is admitted", claimed.Turn.Admitted, true)
 	wantAdmitted(f, "t", true)
 	f.wantJobs()
@@ -66,8 +64,7 @@ func aTurnThatIsNotDueHoldsBackNobody(f *fixture) {
 	f.wantJobs()
 	n := f.turnOf("s", "t4")
 	n.Reject = true
-	_, err := f.CreateTurn(f.Context(), n)
-	wantAs(f, err, &store.BusyError{SessionID: "s", TurnID: "t1"}) // it is live, though
+	wantAs(f, try(f.CreateTurn(f.Context(), n)).err, &store.BusyError{SessionID: "s", TurnID: "t1"}) // it is live, though
 }
 
 func aTurnThatBecameDueWaitsForItsSession(f *fixture) {
@@ -76,15 +73,13 @@ func aTurnThatBecameDueWaitsForItsSession(f *fixture) {
 	f.createTurns("s", "t2")
 	f.queue.Take()
 	c := f.claimTurn("t2")
-	_, err := claimAt(f, "t1", time.Hour)
-	wantError(f, err, store.ErrHeld)
+	wantError(f, try(claimAt(f, "t1", time.Hour)).err, store.ErrHeld)
 	f.wantJobs()
 	last := f.finishOf(c)
 	last.Now = f.now.Add(2 * time.Hour)
 	f.commitTurn(last)
 	f.wantJobs("t1")
-	_, err = claimAt(f, "t1", 2*time.Hour)
-	wantOK(f, err)
+	try(claimAt(f, "t1", 2*time.Hour)).wantOK(f)
 }
 
 func aTurnThatBecameDueComesFirst(f *fixture) {
@@ -105,17 +100,14 @@ func aTurnThatLostItsSessionIsQueuedAgain(f *fixture) {
 	f.createDelayed("s", "t1", time.Hour)
 	f.createTurns("s", "t2") // it has a job
 	f.queue.Take()
-	c, err := claimAt(f, "t1", time.Hour)
-	wantOK(f, err)
-	_, err = claimAt(f, "t2", time.Hour)
-	wantError(f, err, store.ErrHeld)
+	c := try(claimAt(f, "t1", time.Hour)).wantOK(f)
+	wantError(f, try(claimAt(f, "t2", time.Hour)).err, store.ErrHeld)
 	f.wantJobs()
 	last := f.finishOf(c)
 	last.Now = f.now.Add(time.Hour)
 	f.commitTurn(last)
 	f.wantJobs("t2")
-	_, err = claimAt(f, "t2", time.Hour)
-	wantOK(f, err)
+	try(claimAt(f, "t2", time.Hour)).wantOK(f)
 }
 
 func aTurnThatIsNotDueTakesNoRoom(f *fixture) {
@@ -132,8 +124,7 @@ func aTurnThatBecameDueWaitsForRoom(f *fixture) {
 	f.createTurns("s2", "t2")
 	f.queue.Take()
 	c := f.claimTurn("t2")
-	_, err := claimAt(f, "t1", time.Hour)
-	wantError(f, err, store.ErrHeld)
+	wantError(f, try(claimAt(f, "t1", time.Hour)).err, store.ErrHeld)
 	last := f.finishOf(c)
 	last.Now = f.now.Add(time.Hour)
 	f.commitTurn(last)
@@ -145,26 +136,21 @@ func aTurnThatLostItsSessionGivesItsRoomBack(f *fixture) {
 	f.createDelayed("s1", "t1", time.Hour)
 	f.createTurns("s1", "t2")
 	f.queue.Take()
-	_, err := claimAt(f, "t1", time.Hour)
-	wantOK(f, err)
+	try(claimAt(f, "t1", time.Hour)).wantOK(f)
 	f.createTurns("s2", "t3") // t1 and t2 fill the tenant's room
 	f.wantJobs()
-	_, err = claimAt(f, "t2", time.Hour)
-	wantError(f, err, store.ErrHeld)
+	wantError(f, try(claimAt(f, "t2", time.Hour)).err, store.ErrHeld)
 	f.wantJobs("t3")
-	_, err = claimAt(f, "t3", time.Hour)
-	wantOK(f, err)
+	try(claimAt(f, "t3", time.Hour)).wantOK(f)
 }
 
 func reapQueuesWhatBecameDue(f *fixture) {
 	f.createSessions("s")
 	f.createDelayed("s", "t", time.Hour)
 	f.queue.Take()
-	_, err := f.Reap(f.Context(), f.now)
-	wantOK(f, err)
+	try(f.Reap(f.Context(), f.now)).wantOK(f)
 	f.wantJobs()
-	n, err := f.Reap(f.Context(), f.now.Add(time.Hour))
-	wantOK(f, err)
+	n := try(f.Reap(f.Context(), f.now.Add(time.Hour))).wantOK(f)
 	wantEqual(f, "how many turns were taken from their workers", n, 0)
 	f.wantJobs("t")
 	wantAdmitted(f, "t", true)

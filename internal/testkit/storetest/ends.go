@@ -33,8 +33,7 @@ func aTurnThatSucceedsMovesTheTip(f *fixture) {
 	wantEqual(f, "the turn", f.getTurn("t"), &want)
 	wantEqual(f, "the tip", f.getSession("s").Tip, "snapshot-t")
 	wantEqual(f, "how many events there are", len(f.listEvents("t")), 2)
-	snapshot, err := f.Snapshot(f.Context(), store.Of(ann), "snapshot-t")
-	wantOK(f, err)
+	snapshot := try(f.Snapshot(f.Context(), store.Of(ann), "snapshot-t")).wantOK(f)
 	wantEqual(f, "the snapshot", snapshot, f.snapshotOf(c))
 }
 
@@ -53,18 +52,15 @@ func aTurnThatFailsLeavesTheTip(f *fixture) {
 		wantEqual(f, "the result", string(got.Result), `{"error":"none"}`)
 		wantEqual(f, "when it ended", got.FinishedAt, f.now)
 		wantEqual(f, "the tip", f.getSession("s").Tip, "snapshot-t1")
-		_, err := f.Snapshot(f.Context(), store.Everything, "snapshot-"+id)
-		wantError(f, err, store.ErrNotFound)
-		own, err := f.OwnMessages(f.Context(), id)
-		wantOK(f, err)
+		wantError(f, try(f.Snapshot(f.Context(), store.Everything, "snapshot-"+id)).err, store.ErrNotFound)
+		own := try(f.OwnMessages(f.Context(), id)).wantOK(f)
 		wantEqual(f, "its messages", own, textMessages("input of "+id, "half an answer"))
 	}
 	f.createTurns("s", "t2")
 	c := f.claimTurn("t2")
 	wantEqual(f, "what the next turn goes on from", c.Turn.ParentSnapshotID, "snapshot-t1")
 	f.finishTurn(c)
-	all, err := f.Conversation(f.Context(), "snapshot-t2")
-	wantOK(f, err)
+	all := try(f.Conversation(f.Context(), "snapshot-t2")).wantOK(f)
 	wantEqual(f, "the conversation", all, textMessages("input of t1", "answer of t1", "input of t2", "answer of t2"))
 }
 
@@ -76,8 +72,7 @@ func aFinishCancelsWhatIsOpen(f *fixture) {
 	f.commitTurn(last)
 	wantEqual(f, "what has an answer", listQuestions(f, store.InteractionQuery{Scope: store.Everything, State: store.InteractionAnswered}), []string{"t/q1"})
 	wantEqual(f, "what is canceled", listQuestions(f, store.InteractionQuery{Scope: store.Everything, State: store.InteractionCanceled}), []string{"t/q2"})
-	got, err := f.Interaction(f.Context(), store.Everything, "t", "q2")
-	wantOK(f, err)
+	got := try(f.Interaction(f.Context(), store.Everything, "t", "q2")).wantOK(f)
 	wantEqual(f, "when it was canceled", got.AnsweredAt, last.Now)
 }
 
@@ -90,16 +85,14 @@ func anEndFromOutsideHasTheLastEvent(f *fixture) {
 	e.Now = f.now.Add(time.Minute)
 	e.Event.Seq, e.Event.TurnID = 99, "other" // the store knows better
 	e.Event.Data = json.RawMessage(`{"z": 1, "a": "✓"}`)
-	ended, err := f.EndTurn(f.Context(), e)
-	wantOK(f, err)
+	ended := try(f.EndTurn(f.Context(), e)).wantOK(f)
 	want := c.Turn
 	want.Status, want.Result, want.Seq, want.Fence, want.Admitted = store.Canceled, e.Result, 3, c.Turn.Fence+1, false
 	want.Worker, want.LeaseUntil = "", time.Time{}
 	want.UpdatedAt, want.ChangedAt, want.FinishedAt = e.Now, e.Now, e.Now
 	wantEqual(f, "what EndTurn returns", ended, &want)
 	wantEqual(f, "the turn", f.getTurn("t"), &want)
-	list, err := f.Events(f.Context(), "t", 2, 10)
-	wantOK(f, err)
+	list := try(f.Events(f.Context(), "t", 2, 10)).wantOK(f)
 	wantEqual(f, "the last event", list, []event.Record{{
 		Seq: 3, Time: f.now, TurnID: "t", SessionID: "s", Type: event.TypeRunFinish, Data: e.Event.Data,
 	}})
@@ -146,21 +139,18 @@ func aTurnThatHasEndedStaysAsItIs(f *fixture) {
 		before, events := f.getTurn(id), f.listEvents(id)
 		e := f.endOf(id)
 		e.Status, e.Result, e.Now = store.Failed, json.RawMessage(`{}`), f.now.Add(time.Hour)
-		again, err := f.EndTurn(f.Context(), e)
-		wantOK(f, err)
+		again := try(f.EndTurn(f.Context(), e)).wantOK(f)
 		wantEqual(f, "what EndTurn returns", again, before)
 		wantEqual(f, "the turn", f.getTurn(id), before)
 		wantEqual(f, "the events", f.listEvents(id), events)
 	}
 	f.wantJobs()
-	n, err := f.Reap(f.Context(), f.now.Add(100*time.Hour))
-	wantOK(f, err)
+	n := try(f.Reap(f.Context(), f.now.Add(100*time.Hour))).wantOK(f)
 	wantEqual(f, "how many turns Reap takes", n, 0)
 	wantEqual(f, "the state", f.turnStatus("t1"), store.Succeeded)
 	wantEqual(f, "the state", f.turnStatus("t2"), store.Canceled)
 }
 
 func anUnknownTurnIsNotEnded(f *fixture) {
-	_, err := f.EndTurn(f.Context(), f.endOf("none"))
-	wantError(f, err, store.ErrNotFound)
+	wantError(f, try(f.EndTurn(f.Context(), f.endOf("none"))).err, store.ErrNotFound)
 }

@@ -22,8 +22,7 @@ func createRated(f *fixture, session, turn string) *store.Turn {
 	f.Helper()
 	f.createSessions(session)
 	f.createSucceeded(session, turn)
-	found, err := f.Turn(f.Context(), store.Everything, turn)
-	wantOK(f, err)
+	found := try(f.Turn(f.Context(), store.Everything, turn)).wantOK(f)
 	return found
 }
 
@@ -34,8 +33,7 @@ func rateTurn(f *fixture, turn, name string, score float64) *store.Feedback {
 	if score >= 0 {
 		given.Score = &score
 	}
-	saved, err := f.SaveFeedback(f.Context(), store.Everything, given, 3)
-	wantOK(f, err)
+	saved := try(f.SaveFeedback(f.Context(), store.Everything, given, 3)).wantOK(f)
 	return saved
 }
 
@@ -43,8 +41,7 @@ func rateTurn(f *fixture, turn, name string, score float64) *store.Feedback {
 func feedbackNames(f *fixture, q store.FeedbackQuery) (names []string, next string) {
 	f.Helper()
 	q.Scope.All = q.Scope.Owner == store.Owner{}
-	page, err := f.Feedback(f.Context(), q)
-	wantOK(f, err)
+	page := try(f.Feedback(f.Context(), q)).wantOK(f)
 	for _, one := range page.Feedback {
 		name := one.TurnID + "/" + one.Name
 		if one.Score != nil {
@@ -63,8 +60,7 @@ func feedbackIsReadAsItWasGiven(f *fixture) {
 		TurnID: "t", Name: "help", AgentID: turn.AgentID, Owner: turn.Owner, Score: &quarter, Label: "l", Comment: "c\nd", Author: "acme/ann", UpdatedAt: saved.UpdatedAt,
 	}
 	wantEqual(f, "the saved feedback", saved, want)
-	page, err := f.Feedback(f.Context(), store.FeedbackQuery{Scope: store.Of(turn.Owner), TurnID: "t"})
-	wantOK(f, err)
+	page := try(f.Feedback(f.Context(), store.FeedbackQuery{Scope: store.Of(turn.Owner), TurnID: "t"})).wantOK(f)
 	wantEqual(f, "the feedback", page.Feedback, []*store.Feedback{want})
 }
 

@@ -27,13 +27,10 @@ func anInteractionIsReadAsItWasAsked(f *fixture) {
 	asked := f.commitOf(c)
 	asked.Asked, asked.Suspend = []*store.Interaction{want}, &store.Suspend{Open: []string{"q"}}
 	f.commitTurn(asked)
-	got, err := f.Interaction(f.Context(), store.Of(ann), "t", "q")
-	wantOK(f, err)
+	got := try(f.Interaction(f.Context(), store.Of(ann), "t", "q")).wantOK(f)
 	wantEqual(f, "the interaction", got, want)
-	_, err = f.Interaction(f.Context(), store.Everything, "t", "none")
-	wantError(f, err, store.ErrNotFound)
-	_, err = f.Interaction(f.Context(), store.Everything, "none", "q")
-	wantError(f, err, store.ErrNotFound)
+	wantError(f, try(f.Interaction(f.Context(), store.Everything, "t", "none")).err, store.ErrNotFound)
+	wantError(f, try(f.Interaction(f.Context(), store.Everything, "none", "q")).err, store.ErrNotFound)
 }
 
 func anAnswerIsKept(f *fixture) {
@@ -41,13 +38,11 @@ func anAnswerIsKept(f *fixture) {
 	f.suspendTurn(c, "q")
 	answer := f.answerOf("t", "q", "yes")
 	answer.Scope, answer.Now = store.Of(ann), f.now.Add(time.Minute)
-	got, err := f.AnswerInteraction(f.Context(), answer)
-	wantOK(f, err)
+	got := try(f.AnswerInteraction(f.Context(), answer)).wantOK(f)
 	want := f.questionOf(&c.Turn, "q")
 	want.State, want.Answer, want.AnsweredBy, want.AnsweredAt = store.InteractionAnswered, json.RawMessage(`{"answer":"yes"}`), "ann", answer.Now
 	wantEqual(f, "what AnswerInteraction returns", got, want)
-	got, err = f.Interaction(f.Context(), store.Of(ann), "t", "q")
-	wantOK(f, err)
+	got = try(f.Interaction(f.Context(), store.Of(ann), "t", "q")).wantOK(f)
 	wantEqual(f, "the interaction", got, want)
 }
 
@@ -60,8 +55,7 @@ func theSameAnswerAgainChangesNothing(f *fixture) {
 	again.By, again.Now = "bob", f.now.Add(time.Minute)
 	check := func() {
 		f.Helper()
-		got, err := f.AnswerInteraction(f.Context(), again)
-		wantOK(f, err)
+		got := try(f.AnswerInteraction(f.Context(), again)).wantOK(f)
 		wantEqual(f, "the interaction", got, first)
 		f.wantJobs()
 	}
@@ -78,11 +72,9 @@ func anotherAnswerIsAConflict(f *fixture) {
 	f.suspendTurn(f.createRunning("s", "t"), "q")
 	first := f.answerTurn("t", "q", "yes")
 	f.wantJobs("t")
-	_, err := f.AnswerInteraction(f.Context(), f.answerOf("t", "q", "no"))
-	wantAs(f, err, &store.ConflictError{TurnID: "t", ID: "q"})
+	wantAs(f, try(f.AnswerInteraction(f.Context(), f.answerOf("t", "q", "no"))).err, &store.ConflictError{TurnID: "t", ID: "q"})
 	f.wantJobs()
-	got, err := f.Interaction(f.Context(), store.Everything, "t", "q")
-	wantOK(f, err)
+	got := try(f.Interaction(f.Context(), store.Everything, "t", "q")).wantOK(f)
 	wantEqual(f, "the interaction", got, first)
 }
 
@@ -91,25 +83,20 @@ func aCanceledInteractionTakesNoAnswer(f *fixture) {
 	f.answerTurn("t", "q1", "yes")
 	f.wantJobs("t")
 	f.endTurn("t")
-	_, err := f.AnswerInteraction(f.Context(), f.answerOf("t", "q2", "yes"))
-	wantAs(f, err, &store.StateError{Kind: "interaction", ID: "q2", State: "canceled", Want: "answered"})
+	wantAs(f, try(f.AnswerInteraction(f.Context(), f.answerOf("t", "q2", "yes"))).err, &store.StateError{Kind: "interaction", ID: "q2", State: "canceled", Want: "answered"})
 	f.wantJobs()
 	wantEqual(f, "the state of the turn", f.turnStatus("t"), store.Canceled)
-	got, err := f.Interaction(f.Context(), store.Everything, "t", "q2")
-	wantOK(f, err)
+	got := try(f.Interaction(f.Context(), store.Everything, "t", "q2")).wantOK(f)
 	wantEqual(f, "the state", got.State, store.InteractionCanceled)
 	wantEqual(f, "when it was canceled", got.AnsweredAt, f.now)
-	got, err = f.Interaction(f.Context(), store.Everything, "t", "q1")
-	wantOK(f, err)
+	got = try(f.Interaction(f.Context(), store.Everything, "t", "q1")).wantOK(f)
 	wantEqual(f, "the state of the one with an answer", got.State, store.InteractionAnswered)
 }
 
 func anUnknownInteractionTakesNoAnswer(f *fixture) {
 	f.suspendTurn(f.createRunning("s", "t"), "q")
-	_, err := f.AnswerInteraction(f.Context(), f.answerOf("t", "none", "yes"))
-	wantError(f, err, store.ErrNotFound)
-	_, err = f.AnswerInteraction(f.Context(), f.answerOf("none", "q", "yes"))
-	wantError(f, err, store.ErrNotFound)
+	wantError(f, try(f.AnswerInteraction(f.Context(), f.answerOf("t", "none", "yes"))).err, store.ErrNotFound)
+	wantError(f, try(f.AnswerInteraction(f.Context(), f.answerOf("none", "q", "yes"))).err, store.ErrNotFound)
 	wantEqual(f, "the state", f.turnStatus("t"), store.Waiting)
 	f.wantJobs()
 }
@@ -119,8 +106,7 @@ func anIDIsUniqueInItsTurn(f *fixture) {
 	f.suspendTurn(f.createRunning("s2", "t2"), "q")
 	f.answerTurn("t1", "q", "yes")
 	f.wantJobs("t1")
-	got, err := f.Interaction(f.Context(), store.Everything, "t2", "q")
-	wantOK(f, err)
+	got := try(f.Interaction(f.Context(), store.Everything, "t2", "q")).wantOK(f)
 	wantEqual(f, "the state of the other", got.State, store.InteractionPending)
 	f.answerTurn("t2", "q", "no")
 	f.wantJobs("t2")
@@ -129,8 +115,7 @@ func anIDIsUniqueInItsTurn(f *fixture) {
 // listQuestions returns the turns and ids of interactions.
 func listQuestions(f *fixture, q store.InteractionQuery) (names []string) {
 	f.Helper()
-	list, err := f.Interactions(f.Context(), q)
-	wantOK(f, err)
+	list := try(f.Interactions(f.Context(), q)).wantOK(f)
 	for _, i := range list {
 		names = append(names, i.TurnID+"/"+i.ID)
 	}
@@ -159,8 +144,7 @@ func theyAreListedOldestFirst(f *fixture) {
 	createAsked(f)
 	all := []string{"t3/b", "t3/a", "t2/b", "t2/a", "t1/b", "t1/a"}
 	wantEqual(f, "all interactions", listQuestions(f, store.InteractionQuery{Scope: store.Everything}), all)
-	list, err := f.Interactions(f.Context(), store.InteractionQuery{Scope: store.Of(ann), State: store.InteractionPending})
-	wantOK(f, err)
+	list := try(f.Interactions(f.Context(), store.InteractionQuery{Scope: store.Of(ann), State: store.InteractionPending})).wantOK(f)
 	for _, i := range list {
 		wantEqual(f, "the agent of "+i.TurnID+"/"+i.ID, i.AgentID, f.getTurn(i.TurnID).AgentID)
 	}

@@ -33,43 +33,32 @@ func keyedTurn(f *fixture, session, id string, k store.Key) (*store.Turn, error)
 }
 
 func aKeyMakesOneSession(f *fixture) {
-	made, err := keyedSession(f, ann, "s1", newKey("k", "h"))
-	wantOK(f, err)
-	again, err := keyedSession(f, ann, "s2", newKey("k", "h"))
-	wantOK(f, err)
+	made := try(keyedSession(f, ann, "s1", newKey("k", "h"))).wantOK(f)
+	again := try(keyedSession(f, ann, "s2", newKey("k", "h"))).wantOK(f)
 	wantEqual(f, "the session of the second request", again, made)
-	again, err = keyedSession(f, ann, "s1", newKey("k", "h"))
-	wantOK(f, err)
+	again = try(keyedSession(f, ann, "s1", newKey("k", "h"))).wantOK(f)
 	wantEqual(f, "the session of the third request", again, made)
-	_, err = f.Session(f.Context(), store.Everything, "s2")
-	wantError(f, err, store.ErrNotFound)
+	wantError(f, try(f.Session(f.Context(), store.Everything, "s2")).err, store.ErrNotFound)
 }
 
 func aKeyMakesOneTurn(f *fixture) {
 	f.createSessions("s")
-	made, err := keyedTurn(f, "s", "t1", newKey("k", "h"))
-	wantOK(f, err)
+	made := try(keyedTurn(f, "s", "t1", newKey("k", "h"))).wantOK(f)
 	f.wantJobs("t1")
-	again, err := keyedTurn(f, "s", "t2", newKey("k", "h"))
-	wantOK(f, err)
+	again := try(keyedTurn(f, "s", "t2", newKey("k", "h"))).wantOK(f)
 	wantEqual(f, "the turn of the second request", again, made)
-	_, err = f.Turn(f.Context(), store.Everything, "t2")
-	wantError(f, err, store.ErrNotFound)
+	wantError(f, try(f.Turn(f.Context(), store.Everything, "t2")).err, store.ErrNotFound)
 	f.wantJobs()
 	ids, _ := turnIDs(f, store.TurnQuery{Scope: store.Everything})
 	wantEqual(f, "the turns", ids, []string{"t1"})
 }
 
 func aKeyIsUsedForOneRequest(f *fixture) {
-	_, err := keyedSession(f, ann, "s", newKey("k", "h"))
-	wantOK(f, err)
-	_, err = keyedSession(f, ann, "s2", newKey("k", "other"))
-	wantAs(f, err, &store.KeyConflictError{Key: "k", ID: "s"})
-	_, err = keyedTurn(f, "s", "t", newKey("k", "h"))
-	wantOK(f, err)
+	try(keyedSession(f, ann, "s", newKey("k", "h"))).wantOK(f)
+	wantAs(f, try(keyedSession(f, ann, "s2", newKey("k", "other"))).err, &store.KeyConflictError{Key: "k", ID: "s"})
+	try(keyedTurn(f, "s", "t", newKey("k", "h"))).wantOK(f)
 	f.wantJobs("t")
-	_, err = keyedTurn(f, "s", "t2", newKey("k", "other"))
-	wantAs(f, err, &store.KeyConflictError{Key: "k", ID: "t"})
+	wantAs(f, try(keyedTurn(f, "s", "t2", newKey("k", "other"))).err, &store.KeyConflictError{Key: "k", ID: "t"})
 	f.wantJobs()
 }
 
@@ -86,8 +75,7 @@ func aKeyIsWorthNothingElsewhere(f *fixture) {
 	f.createSessions("x", "y")
 	for i, session := range []string{"x", "y"} {
 		id := fmt.Sprint("t", i)
-		made, err := keyedTurn(f, session, id, newKey("k", "h"))
-		wantOK(f, err)
+		made := try(keyedTurn(f, session, id, newKey("k", "h"))).wantOK(f)
 		wantEqual(f, "the turn", made.ID, id)
 	}
 	f.createSessions("z1", "z2") // empty keys do not collide
@@ -95,8 +83,7 @@ func aKeyIsWorthNothingElsewhere(f *fixture) {
 
 func aTurnIsReplayedWhateverBecameOfIt(f *fixture) {
 	f.createSessions("s")
-	_, err := keyedTurn(f, "s", "t1", newKey("k", "h"))
-	wantOK(f, err)
+	try(keyedTurn(f, "s", "t1", newKey("k", "h"))).wantOK(f)
 	n := f.turnOf("s", "t2")
 	n.Key, n.Reject = newKey("k", "h"), true
 	again, err := f.CreateTurn(f.Context(), n)
@@ -104,8 +91,7 @@ func aTurnIsReplayedWhateverBecameOfIt(f *fixture) {
 	wantEqual(f, "the turn", again.ID, "t1")
 	f.finishTurn(f.claimTurn("t1"))
 	setSessionState(f, "s", store.SessionArchived)
-	again, err = f.CreateTurn(f.Context(), n)
-	wantOK(f, err)
+	again = try(f.CreateTurn(f.Context(), n)).wantOK(f)
 	wantEqual(f, "the turn", again.ID, "t1")
 	wantEqual(f, "its state", again.Status, store.Succeeded)
 }
@@ -115,18 +101,14 @@ func aRefusedRequestUsesNoKey(f *fixture) {
 	f.createTurns("s", "t1")
 	n := f.turnOf("s", "t2")
 	n.Key, n.Reject = newKey("k", "h"), true
-	_, err := f.CreateTurn(f.Context(), n)
-	wantAs(f, err, &store.BusyError{SessionID: "s", TurnID: "t1"})
+	wantAs(f, try(f.CreateTurn(f.Context(), n)).err, &store.BusyError{SessionID: "s", TurnID: "t1"})
 	f.endTurn("t1")
 	n.Key = newKey("k", "other")
-	made, err := f.CreateTurn(f.Context(), n)
-	wantOK(f, err)
+	made := try(f.CreateTurn(f.Context(), n)).wantOK(f)
 	wantEqual(f, "the turn", made.ID, "t2")
 
-	_, err = keyedSession(f, ann, "s", newKey("k", "h"))
-	wantAs(f, err, &store.ExistsError{Kind: "session", ID: "s"})
-	made2, err := keyedSession(f, ann, "s2", newKey("k", "other"))
-	wantOK(f, err)
+	wantAs(f, try(keyedSession(f, ann, "s", newKey("k", "h"))).err, &store.ExistsError{Kind: "session", ID: "s"})
+	made2 := try(keyedSession(f, ann, "s2", newKey("k", "other"))).wantOK(f)
 	wantEqual(f, "the session", made2.ID, "s2")
 }
 

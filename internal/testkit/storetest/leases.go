@@ -29,8 +29,7 @@ func lapseLease(f *fixture, turn string) *store.Claimed {
 	f.Helper()
 	c := f.claimOf(turn)
 	c.Lease, c.Now = brief, time.Now()
-	claimed, err := f.Claim(f.Context(), c)
-	wantOK(f, err)
+	claimed := try(f.Claim(f.Context(), c)).wantOK(f)
 	reapTurns(f, 1)
 	return claimed
 }
@@ -40,8 +39,7 @@ func reapTurns(f *fixture, n int) {
 	f.Helper()
 	taken := 0
 	f.eventually("the leases end", func() bool {
-		more, err := f.Reap(f.Context(), time.Now())
-		wantOK(f, err)
+		more := try(f.Reap(f.Context(), time.Now())).wantOK(f)
 		taken += more
 		return taken >= n
 	})
@@ -53,10 +51,8 @@ func aHeartbeatProlongsALease(f *fixture) {
 	f.createTurns("s", "t")
 	c := f.claimOf("t")
 	c.Lease = time.Minute
-	claimed, err := f.Claim(f.Context(), c)
-	wantOK(f, err)
-	lost, err := f.Heartbeat(f.Context(), worker, 10*time.Hour, []store.Held{{TurnID: "t", Fence: 1}})
-	wantOK(f, err)
+	claimed := try(f.Claim(f.Context(), c)).wantOK(f)
+	lost := try(f.Heartbeat(f.Context(), worker, 10*time.Hour, []store.Held{{TurnID: "t", Fence: 1}})).wantOK(f)
 	wantEqual(f, "what is lost", lost, nil)
 	got := f.getTurn("t")
 	if least := time.Now().Add(9 * time.Hour); got.LeaseUntil.Before(least) {
@@ -66,8 +62,7 @@ func aHeartbeatProlongsALease(f *fixture) {
 		f.Errorf("the heartbeat was at %v, before the claim", got.HeartbeatAt)
 	}
 	wantEqual(f, "the fence", got.Fence, 1)
-	lost, err = f.Heartbeat(f.Context(), worker, time.Hour, nil)
-	wantOK(f, err)
+	lost = try(f.Heartbeat(f.Context(), worker, time.Hour, nil)).wantOK(f)
 	wantEqual(f, "what is lost of nothing", lost, nil)
 }
 
@@ -92,13 +87,11 @@ func aHeartbeatTellsWhatIsLost(f *fixture) {
 	f.createTurns("s6", "others")
 	other := f.claimOf("others")
 	other.Worker = "worker-2"
-	_, err := f.Claim(f.Context(), other)
-	wantOK(f, err)
+	try(f.Claim(f.Context(), other)).wantOK(f)
 	held = append(held, store.Held{TurnID: "others", Fence: 1}, store.Held{TurnID: "unknown", Fence: 1})
 
 	until := f.getTurn("others").LeaseUntil
-	lost, err := f.Heartbeat(f.Context(), worker, 10*time.Hour, held)
-	wantOK(f, err)
+	lost := try(f.Heartbeat(f.Context(), worker, 10*time.Hour, held)).wantOK(f)
 	slices.Sort(lost)
 	wantEqual(f, "what is lost", lost, []string{"ended", "finished", "others", "taken over", "unknown", "waiting"})
 	wantEqual(f, "the lease of another worker", f.getTurn("others").LeaseUntil, until)
@@ -110,8 +103,7 @@ func aHeartbeatTellsWhatIsLost(f *fixture) {
 
 func aTurnIsItsWorkersUntilTheLeaseEnds(f *fixture) {
 	c := f.createRunning("s", "t")
-	n, err := f.Reap(f.Context(), time.Now())
-	wantOK(f, err)
+	n := try(f.Reap(f.Context(), time.Now())).wantOK(f)
 	wantEqual(f, "how many turns were taken", n, 0)
 	f.wantJobs()
 	got := f.getTurn("t")
@@ -127,16 +119,13 @@ func aLeaseGoesByTheClockOfTheStore(f *fixture) {
 	f.queue.Take()
 	slow := f.claimOf("t1")
 	slow.Now = f.now.Add(-48 * time.Hour)
-	_, err := f.Claim(f.Context(), slow)
-	wantOK(f, err)
+	try(f.Claim(f.Context(), slow)).wantOK(f)
 	fast := f.claimOf("t2")
 	fast.Now, fast.Lease = f.now.Add(48*time.Hour), brief
-	_, err = f.Claim(f.Context(), fast)
-	wantOK(f, err)
+	try(f.Claim(f.Context(), fast)).wantOK(f)
 	taken := 0
 	f.eventually("the short lease ends", func() bool {
-		n, err := f.Reap(f.Context(), f.now.Add(24*time.Hour))
-		wantOK(f, err)
+		n := try(f.Reap(f.Context(), f.now.Add(24*time.Hour))).wantOK(f)
 		taken += n
 		return taken > 0
 	})
@@ -151,8 +140,7 @@ func aLeaseThatEndedMakesTheTurnPending(f *fixture) {
 	f.wantJobs("t")
 	c := f.claimOf("t")
 	c.Lease, c.Now = brief, time.Now()
-	claimed, err := f.Claim(f.Context(), c)
-	wantOK(f, err)
+	claimed := try(f.Claim(f.Context(), c)).wantOK(f)
 	add := f.commitOf(claimed)
 	add.State, add.Messages = []byte("state"), textMessages("one")
 	add.Events = append(add.Events, f.eventOf(&claimed.Turn, 1, `{}`))
@@ -192,15 +180,13 @@ func reapTakesOnlyWhatEnded(f *fixture) {
 		f.createTurns("session-"+id, id)
 		c := f.claimOf(id)
 		c.Lease, c.Now = brief, time.Now()
-		_, err := f.Claim(f.Context(), c)
-		wantOK(f, err)
+		try(f.Claim(f.Context(), c)).wantOK(f)
 	}
 	f.queue.Take()
 	reapTurns(f, n)
 	f.wantJobs(numberedNames("t", n)...)
 	wantEqual(f, "the state of the other", f.turnStatus("alive"), store.Running)
-	taken, err := f.Reap(f.Context(), time.Now())
-	wantOK(f, err)
+	taken := try(f.Reap(f.Context(), time.Now())).wantOK(f)
 	wantEqual(f, "how many turns were taken once more", taken, 0)
 	f.wantJobs()
 }
@@ -224,8 +210,7 @@ func recoverQueuesWhatIsAdmitted(f *fixture) {
 	f.answerTurn("answered", "q", "yes")
 	f.finishTurn(f.createStarted("s5", "finished"))
 	f.queue.Take()
-	n, err := f.Recover(f.Context(), f.now)
-	wantOK(f, err)
+	n := try(f.Recover(f.Context(), f.now)).wantOK(f)
 	wantEqual(f, "how many turns were taken", n, 0)
 	due := make(map[string]time.Time)
 	for _, j := range f.queue.Take() {
@@ -246,8 +231,7 @@ func recoverQueuesWhatIsAdmitted(f *fixture) {
 
 func recoverTakesWhatIsDeadOrNothing(f *fixture) {
 	c := f.createRunning("s", "t")
-	n, err := f.Recover(f.Context(), time.Now())
-	wantOK(f, err)
+	n := try(f.Recover(f.Context(), time.Now())).wantOK(f)
 	switch n {
 	case 0: // the worker may be another process
 		f.wantJobs()

@@ -21,8 +21,7 @@ var listTests = []test{
 // sessionIDs returns the ids of a page of sessions.
 func sessionIDs(f *fixture, q store.SessionQuery) (ids []string, next string) {
 	f.Helper()
-	page, err := f.Sessions(f.Context(), q)
-	wantOK(f, err)
+	page := try(f.Sessions(f.Context(), q)).wantOK(f)
 	for _, s := range page.Sessions {
 		ids = append(ids, s.ID)
 	}
@@ -32,8 +31,7 @@ func sessionIDs(f *fixture, q store.SessionQuery) (ids []string, next string) {
 // turnIDs returns the ids of a page of turns.
 func turnIDs(f *fixture, q store.TurnQuery) (ids []string, next string) {
 	f.Helper()
-	page, err := f.Turns(f.Context(), q)
-	wantOK(f, err)
+	page := try(f.Turns(f.Context(), q)).wantOK(f)
 	for _, t := range page.Turns {
 		ids = append(ids, t.ID)
 	}
@@ -43,8 +41,7 @@ func turnIDs(f *fixture, q store.TurnQuery) (ids []string, next string) {
 // snapshotIDs returns the ids of a page of snapshots.
 func snapshotIDs(f *fixture, session string, p store.Page) (ids []string, next string) {
 	f.Helper()
-	page, err := f.Snapshots(f.Context(), store.SnapshotQuery{Scope: store.Everything, SessionID: session, Page: p})
-	wantOK(f, err)
+	page := try(f.Snapshots(f.Context(), store.SnapshotQuery{Scope: store.Everything, SessionID: session, Page: p})).wantOK(f)
 	for _, s := range page.Snapshots {
 		ids = append(ids, s.ID)
 	}
@@ -55,8 +52,7 @@ func sessionsComeLatestFirst(f *fixture) {
 	for i, id := range []string{"a", "b", "c"} {
 		n := f.sessionOf(ann, id)
 		n.Session.ActiveAt = f.now.Add(time.Duration(i) * time.Second)
-		_, err := f.CreateSession(f.Context(), n)
-		wantOK(f, err)
+		try(f.CreateSession(f.Context(), n)).wantOK(f)
 	}
 	ids, next := sessionIDs(f, store.SessionQuery{Scope: store.Of(ann)})
 	wantEqual(f, "the sessions", ids, []string{"c", "b", "a"})
@@ -72,8 +68,7 @@ func sessionsAreFiltered(f *fixture) {
 	make := func(o store.Owner, id, agent string, labels map[string]string) {
 		n := f.sessionOf(o, id)
 		n.Session.AgentID, n.Session.Labels = agent, labels
-		_, err := f.CreateSession(f.Context(), n)
-		wantOK(f, err)
+		try(f.CreateSession(f.Context(), n)).wantOK(f)
 	}
 	make(ann, "s1", "helper", map[string]string{"team": "blue", "stage": "test"})
 	make(ann, "s2", "helper", map[string]string{"team": "blue"})
@@ -106,8 +101,7 @@ func sessionsAreFiltered(f *fixture) {
 		wantEqual(f, "the sessions by "+c.name, ids, c.want)
 	}
 	labels := map[string]string{"team": "green"}
-	_, err := f.UpdateSession(f.Context(), store.Everything, "s1", store.SessionPatch{Labels: &labels, Now: f.now})
-	wantOK(f, err)
+	try(f.UpdateSession(f.Context(), store.Everything, "s1", store.SessionPatch{Labels: &labels, Now: f.now})).wantOK(f)
 	ids, _ := sessionIDs(f, store.SessionQuery{Scope: store.Of(ann), Labels: labels})
 	wantEqual(f, "the sessions by a label that was set later", ids, []string{"s1"})
 	ids, _ = sessionIDs(f, store.SessionQuery{Scope: store.Of(ann), Labels: map[string]string{"stage": "test"}})
@@ -118,8 +112,7 @@ func turnsAreFiltered(f *fixture) {
 	f.createSessions("s1", "s2")
 	f.sessionFor(bob, "s3")
 	for id, labels := range map[string]map[string]string{"s1": {"team": "blue", "stage": "test"}, "s2": {"team": "blue"}, "s3": {"team": "blue"}} {
-		_, err := f.UpdateSession(f.Context(), store.Everything, id, store.SessionPatch{Labels: &labels, Now: f.now})
-		wantOK(f, err)
+		try(f.UpdateSession(f.Context(), store.Everything, id, store.SessionPatch{Labels: &labels, Now: f.now})).wantOK(f)
 	}
 	f.createTurns("s1", "t1", "t2")
 	other := f.turnOf("s2", "t3")
@@ -152,8 +145,7 @@ func turnsAreFiltered(f *fixture) {
 		}, []string{"t1"}},
 	} {
 		c.q.Count = true
-		counted, err := f.Turns(f.Context(), c.q)
-		wantOK(f, err)
+		counted := try(f.Turns(f.Context(), c.q)).wantOK(f)
 		wantEqual(f, "the number of turns by "+c.name, counted.Total, len(c.want))
 		ids, _ := turnIDs(f, c.q)
 		wantEqual(f, "the turns by "+c.name, ids, c.want)
@@ -186,18 +178,14 @@ func nothingMatchesATextThatNoStoreHas(f *fixture) {
 		}
 		for _, q := range []store.TurnQuery{{AgentID: text}, {SessionID: text, Count: true}, {Tenant: text}, {Labels: map[string]string{text: "a"}}, {Labels: map[string]string{"a": text}, Count: true}} {
 			q.Scope = store.Of(ann)
-			page, err := f.Turns(f.Context(), q)
-			wantOK(f, err)
+			page := try(f.Turns(f.Context(), q)).wantOK(f)
 			wantEqual(f, fmt.Sprintf("the turns of %+v", q), len(page.Turns)+page.Total, 0)
 		}
-		waits, err := f.Interactions(f.Context(), store.InteractionQuery{Scope: store.Of(ann), TurnID: text})
-		wantOK(f, err)
+		waits := try(f.Interactions(f.Context(), store.InteractionQuery{Scope: store.Of(ann), TurnID: text})).wantOK(f)
 		wantEqual(f, "the interactions", len(waits), 0)
-		hooks, err := f.Webhooks(f.Context(), store.WebhookQuery{Scope: store.Of(ann), TurnID: text})
-		wantOK(f, err)
+		hooks := try(f.Webhooks(f.Context(), store.WebhookQuery{Scope: store.Of(ann), TurnID: text})).wantOK(f)
 		wantEqual(f, "the webhooks", len(hooks.Webhooks), 0)
-		snapshots, err := f.Snapshots(f.Context(), store.SnapshotQuery{Scope: store.Of(ann), SessionID: text})
-		wantOK(f, err)
+		snapshots := try(f.Snapshots(f.Context(), store.SnapshotQuery{Scope: store.Of(ann), SessionID: text})).wantOK(f)
 		wantEqual(f, "the snapshots", len(snapshots.Snapshots), 0)
 	}
 }
@@ -211,8 +199,7 @@ func pagesOverEqualTimesMissNothing(f *fixture) {
 		at := f.now.Add(time.Duration(i/7) * time.Microsecond) // seven have the same
 		session := f.sessionOf(bob, fmt.Sprintf("s-%02d", i))
 		session.Session.ActiveAt = at
-		_, err := f.CreateSession(f.Context(), session)
-		wantOK(f, err)
+		try(f.CreateSession(f.Context(), session)).wantOK(f)
 		turn := f.turnOf("home", fmt.Sprintf("t-%02d", i))
 		turn.Turn.CreatedAt = at
 		f.createTurn(turn)
@@ -223,8 +210,7 @@ func pagesOverEqualTimesMissNothing(f *fixture) {
 	}
 	based := f.sessionOf(ann, "based")
 	based.Base = chain
-	_, err := f.CreateSession(f.Context(), based)
-	wantOK(f, err)
+	try(f.CreateSession(f.Context(), based)).wantOK(f)
 	for _, limit := range []int{1, 3, 7, n - 1, n, n + 1} {
 		pages := (n + limit - 1) / limit
 		what := fmt.Sprintf(" in pages of %d", limit)
@@ -288,12 +274,9 @@ func aCursorIsOneThatWasGivenOut(f *fixture) {
 	f.createSessions("s")
 	for _, after := range []string{"?", "bm9uZQ", "AAAA"} {
 		p := store.Page{After: after}
-		_, err := f.Sessions(f.Context(), store.SessionQuery{Scope: store.Everything, Page: p})
-		wantError(f, err, store.ErrCursor)
-		_, err = f.Turns(f.Context(), store.TurnQuery{Scope: store.Everything, Page: p})
-		wantError(f, err, store.ErrCursor)
-		_, err = f.Snapshots(f.Context(), store.SnapshotQuery{Scope: store.Everything, SessionID: "s", Page: p})
-		wantError(f, err, store.ErrCursor)
+		wantError(f, try(f.Sessions(f.Context(), store.SessionQuery{Scope: store.Everything, Page: p})).err, store.ErrCursor)
+		wantError(f, try(f.Turns(f.Context(), store.TurnQuery{Scope: store.Everything, Page: p})).err, store.ErrCursor)
+		wantError(f, try(f.Snapshots(f.Context(), store.SnapshotQuery{Scope: store.Everything, SessionID: "s", Page: p})).err, store.ErrCursor)
 	}
 	ids, _ := sessionIDs(f, store.SessionQuery{Scope: store.Everything, Page: store.Page{After: store.Cursor{Time: f.now.Add(-time.Hour), ID: "x"}.String()}})
 	wantEqual(f, "what comes after the last", ids, nil)

@@ -23,8 +23,7 @@ func saveModelRequest(f *fixture, turn, message string, call int, request string
 
 func modelRequests(f *fixture, turn, message string) []*store.ModelRequest {
 	f.Helper()
-	list, err := f.ModelRequests(f.Context(), turn, message)
-	wantOK(f, err)
+	list := try(f.ModelRequests(f.Context(), turn, message)).wantOK(f)
 	return list
 }
 
@@ -42,8 +41,7 @@ func modelRequestsAreReadInOrder(f *fixture) {
 }
 
 func aModelRequestNeedsATurn(f *fixture) {
-	err := f.SaveModelRequest(f.Context(), &store.ModelRequest{TurnID: "nowhere", MessageID: "m", Call: 1, SentAt: f.now, Request: []byte("{}")})
-	wantError(f, err, store.ErrNotFound)
+	wantError(f, f.SaveModelRequest(f.Context(), &store.ModelRequest{TurnID: "nowhere", MessageID: "m", Call: 1, SentAt: f.now, Request: []byte("{}")}), store.ErrNotFound)
 	for _, text := range []string{"a\x00b", "a\xffb"} {
 		if err := f.SaveModelRequest(f.Context(), &store.ModelRequest{TurnID: "t", MessageID: text, Call: 1, SentAt: f.now}); !errors.Is(err, store.ErrText) {
 			f.Errorf("the error of %q is %v", text, err)

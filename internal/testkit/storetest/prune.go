@@ -19,8 +19,7 @@ var pruneTests = []test{
 
 func pruneStore(f *fixture, r store.Retention) store.Pruned {
 	f.Helper()
-	pruned, err := f.Prune(f.Context(), r)
-	wantOK(f, err)
+	pruned := try(f.Prune(f.Context(), r)).wantOK(f)
 	return pruned
 }
 
@@ -33,10 +32,8 @@ func oldSessionsAreDeleted(f *fixture) {
 	wantEqual(f, "what was deleted", pruneStore(f, r), store.Pruned{Sessions: 1})
 	ids, _ := sessionIDs(f, store.SessionQuery{Scope: store.Everything})
 	wantEqual(f, "the sessions", ids, []string{"young"})
-	_, err := f.Turn(f.Context(), store.Everything, "t1")
-	wantError(f, err, store.ErrNotFound)
-	_, err = f.Artifact(f.Context(), store.Everything, "artifact-t1")
-	wantError(f, err, store.ErrNotFound)
+	wantError(f, try(f.Turn(f.Context(), store.Everything, "t1")).err, store.ErrNotFound)
+	wantError(f, try(f.Artifact(f.Context(), store.Everything, "artifact-t1")).err, store.ErrNotFound)
 	wantEqual(f, "how many events there are", len(f.listEvents("t1")), 0)
 	wantEqual(f, "the other turn", f.turnStatus("t2"), store.Succeeded)
 	wantEqual(f, "what was deleted once more", pruneStore(f, r), store.Pruned{})
@@ -69,13 +66,11 @@ func oldEventsAreDeleted(f *fixture) {
 	r.Events = time.Minute
 	wantEqual(f, "what was deleted", pruneStore(f, r), store.Pruned{Turns: 1})
 	wantEqual(f, "the events", f.listEvents("t"), nil)
-	journal, err := f.Journal(f.Context(), "t")
-	wantOK(f, err)
+	journal := try(f.Journal(f.Context(), "t")).wantOK(f)
 	wantEqual(f, "the journal", journal, nil)
 	wantEqual(f, "the turn", f.getTurn("t"), before)
 	wantConversation(f, "snapshot-t", "input of t", "answer of t")
-	_, err = f.Artifact(f.Context(), store.Of(ann), "artifact-t")
-	wantOK(f, err)
+	try(f.Artifact(f.Context(), store.Of(ann), "artifact-t")).wantOK(f)
 	wantEqual(f, "what was deleted once more", pruneStore(f, r), store.Pruned{})
 }
 
@@ -95,23 +90,17 @@ func eventsOfALiveTurnAreKept(f *fixture) {
 }
 
 func oldKeysAreForgotten(f *fixture) {
-	_, err := keyedSession(f, ann, "s1", newKey("k", "h"))
-	wantOK(f, err)
-	_, err = keyedTurn(f, "s1", "t1", newKey("k", "h"))
-	wantOK(f, err)
+	try(keyedSession(f, ann, "s1", newKey("k", "h"))).wantOK(f)
+	try(keyedTurn(f, "s1", "t1", newKey("k", "h"))).wantOK(f)
 	f.now = f.now.Add(time.Hour)
-	_, err = keyedTurn(f, "s1", "t2", newKey("young", "h"))
-	wantOK(f, err)
+	try(keyedTurn(f, "s1", "t2", newKey("young", "h"))).wantOK(f)
 	r := store.Retention{Now: f.now.Add(30 * time.Minute), Keys: time.Hour}
 	wantEqual(f, "what was forgotten", pruneStore(f, r), store.Pruned{Keys: 2})
-	made, err := keyedSession(f, ann, "s2", newKey("k", "other"))
-	wantOK(f, err)
+	made := try(keyedSession(f, ann, "s2", newKey("k", "other"))).wantOK(f)
 	wantEqual(f, "the session", made.ID, "s2")
-	turn, err := keyedTurn(f, "s1", "t3", newKey("k", "other"))
-	wantOK(f, err)
+	turn := try(keyedTurn(f, "s1", "t3", newKey("k", "other"))).wantOK(f)
 	wantEqual(f, "the turn", turn.ID, "t3")
-	turn, err = keyedTurn(f, "s1", "t4", newKey("young", "h"))
-	wantOK(f, err)
+	turn = try(keyedTurn(f, "s1", "t4", newKey("young", "h"))).wantOK(f)
 	wantEqual(f, "the turn of a key that is remembered", turn.ID, "t2")
 	f.getSession("s1") // pruning keys keeps their records
 	f.getTurn("t1")

@@ -38,8 +38,7 @@ func (f *fixture) createSessions(ids ...string) {
 
 func (f *fixture) sessionFor(o store.Owner, id string) {
 	f.Helper()
-	_, err := f.CreateSession(f.Context(), f.sessionOf(o, id))
-	wantOK(f, err)
+	try(f.CreateSession(f.Context(), f.sessionOf(o, id))).wantOK(f)
 }
 
 // turnOf returns a new turn of ann.
@@ -60,8 +59,7 @@ func (f *fixture) createTurns(session string, ids ...string) {
 
 func (f *fixture) createTurn(n *store.NewTurn) *store.Turn {
 	f.Helper()
-	made, err := f.CreateTurn(f.Context(), n)
-	wantOK(f, err)
+	made := try(f.CreateTurn(f.Context(), n)).wantOK(f)
 	return made
 }
 
@@ -79,8 +77,7 @@ func (f *fixture) claimOf(id string) *store.Claim {
 
 func (f *fixture) claimTurn(id string) *store.Claimed {
 	f.Helper()
-	claimed, err := f.Claim(f.Context(), f.claimOf(id))
-	wantOK(f, err)
+	claimed := try(f.Claim(f.Context(), f.claimOf(id))).wantOK(f)
 	return claimed
 }
 
@@ -168,8 +165,7 @@ func (f *fixture) endOf(turn string) *store.EndTurn {
 
 func (f *fixture) endTurn(turn string) *store.Turn {
 	f.Helper()
-	ended, err := f.EndTurn(f.Context(), f.endOf(turn))
-	wantOK(f, err)
+	ended := try(f.EndTurn(f.Context(), f.endOf(turn))).wantOK(f)
 	return ended
 }
 
@@ -204,8 +200,7 @@ func (f *fixture) answerOf(turn, id, answer string) *store.Answer {
 
 func (f *fixture) answerTurn(turn, id, answer string) *store.Interaction {
 	f.Helper()
-	resolved, err := f.AnswerInteraction(f.Context(), f.answerOf(turn, id, answer))
-	wantOK(f, err)
+	resolved := try(f.AnswerInteraction(f.Context(), f.answerOf(turn, id, answer))).wantOK(f)
 	return resolved
 }
 
@@ -217,23 +212,20 @@ func (f *fixture) turnStatus(turn string) store.Status {
 
 func (f *fixture) getTurn(turn string) *store.Turn {
 	f.Helper()
-	found, err := f.Turn(f.Context(), store.Everything, turn)
-	wantOK(f, err)
+	found := try(f.Turn(f.Context(), store.Everything, turn)).wantOK(f)
 	return found
 }
 
 func (f *fixture) getSession(id string) *store.Session {
 	f.Helper()
-	found, err := f.Session(f.Context(), store.Everything, id)
-	wantOK(f, err)
+	found := try(f.Session(f.Context(), store.Everything, id)).wantOK(f)
 	return found
 }
 
 // listEvents returns all events of a turn.
 func (f *fixture) listEvents(turn string) []event.Record {
 	f.Helper()
-	list, err := f.Events(f.Context(), turn, 0, 1_000_000)
-	wantOK(f, err)
+	list := try(f.Events(f.Context(), turn, 0, 1_000_000)).wantOK(f)
 	return list
 }
 
@@ -250,6 +242,22 @@ func textMessages(texts ...string) [][]byte {
 type tester interface {
 	Helper()
 	Fatalf(format string, args ...any)
+}
+
+// result is what a call of a store returns.
+type result[T any] struct {
+	value T
+	err   error
+}
+
+// try returns the result of a call.
+func try[T any](value T, err error) result[T] { return result[T]{value, err} }
+
+// wantOK returns the value and wants no error.
+func (r result[T]) wantOK(t tester) T {
+	t.Helper()
+	wantOK(t, r.err)
+	return r.value
 }
 
 // wantOK wants no error.

@@ -42,9 +42,7 @@ func revisionOf(f *fixture, tenant, hash string) store.Revision {
 func publishRevisions(f *fixture, tenant string, hashes ...string) (last *store.Revision) {
 	f.Helper()
 	for _, hash := range hashes {
-		var err error
-		last, err = f.PublishRevision(f.Context(), &store.PublishRevision{Revision: revisionOf(f, tenant, hash), Regardless: true})
-		wantOK(f, err)
+		last = try(f.PublishRevision(f.Context(), &store.PublishRevision{Revision: revisionOf(f, tenant, hash), Regardless: true})).wantOK(f)
 		f.now = f.now.Add(time.Minute)
 	}
 	return last
@@ -53,8 +51,7 @@ func publishRevisions(f *fixture, tenant string, hashes ...string) (last *store.
 // currentHash returns the hash on which both methods agree.
 func currentHash(f *fixture, tenant string) string {
 	f.Helper()
-	hash, err := f.CurrentHash(f.Context(), tenant)
-	wantOK(f, err)
+	hash := try(f.CurrentHash(f.Context(), tenant)).wantOK(f)
 	r, err := f.CurrentRevision(f.Context(), tenant)
 	if hash == "" {
 		wantError(f, err, store.ErrNotFound)
@@ -68,31 +65,25 @@ func currentHash(f *fixture, tenant string) string {
 func whatIsPublishedIsCurrent(f *fixture) {
 	wantEqual(f, "what is current at first", currentHash(f, ""), "")
 	want := revisionOf(f, "", "a")
-	got, err := f.PublishRevision(f.Context(), &store.PublishRevision{Revision: want})
-	wantOK(f, err)
+	got := try(f.PublishRevision(f.Context(), &store.PublishRevision{Revision: want})).wantOK(f)
 	want.Number = 1
 	wantEqual(f, "the first", *got, want)
 	next := revisionOf(f, "", "b")
-	got, err = f.PublishRevision(f.Context(), &store.PublishRevision{Revision: next, Expected: "a"})
-	wantOK(f, err)
+	got = try(f.PublishRevision(f.Context(), &store.PublishRevision{Revision: next, Expected: "a"})).wantOK(f)
 	next.Number, next.Parent = 2, "a"
 	wantEqual(f, "the next", *got, next)
-	current, err := f.CurrentRevision(f.Context(), "")
-	wantOK(f, err)
+	current := try(f.CurrentRevision(f.Context(), "")).wantOK(f)
 	wantEqual(f, "the current one", *current, next)
-	earlier, err := f.Revision(f.Context(), "", "a")
-	wantOK(f, err)
+	earlier := try(f.Revision(f.Context(), "", "a")).wantOK(f)
 	wantEqual(f, "the earlier one", *earlier, want)
-	_, err = f.Revision(f.Context(), "", "c")
-	wantError(f, err, store.ErrNotFound)
+	wantError(f, try(f.Revision(f.Context(), "", "c")).err, store.ErrNotFound)
 }
 
 func publishingAgainChangesNothing(f *fixture) {
 	publishRevisions(f, "", "a", "b")
 	again := revisionOf(f, "", "b")
 	again.Author = "bob"
-	got, err := f.PublishRevision(f.Context(), &store.PublishRevision{Revision: again, Expected: "a"})
-	wantOK(f, err)
+	got := try(f.PublishRevision(f.Context(), &store.PublishRevision{Revision: again, Expected: "a"})).wantOK(f)
 	wantEqual(f, "its number", got.Number, 2)
 	wantEqual(f, "its author", got.Author, "ann")
 }
@@ -141,8 +132,7 @@ func aDocumentIsPublishedOnceMore(f *fixture) {
 	back := publishRevisions(f, "", "a")
 	wantEqual(f, "its number", back.Number, 3)
 	wantEqual(f, "its parent", back.Parent, "b")
-	latest, err := f.Revision(f.Context(), "", "a")
-	wantOK(f, err)
+	latest := try(f.Revision(f.Context(), "", "a")).wantOK(f)
 	wantEqual(f, "the latest with the hash", latest.Number, 3)
 }
 
@@ -152,8 +142,7 @@ func revisionsAreListedInPages(f *fixture) {
 	var got []string
 	page := store.Page{Limit: 2}
 	for {
-		list, err := f.Revisions(f.Context(), store.RevisionQuery{Page: page})
-		wantOK(f, err)
+		list := try(f.Revisions(f.Context(), store.RevisionQuery{Page: page})).wantOK(f)
 		for _, r := range list.Revisions {
 			if r.Document != nil {
 				f.Errorf("the list has the document of %s", r.Hash)
@@ -165,8 +154,7 @@ func revisionsAreListedInPages(f *fixture) {
 		}
 	}
 	wantEqual(f, "the revisions", got, []string{"e", "d", "c", "b", "a"})
-	_, err := f.Revisions(f.Context(), store.RevisionQuery{Page: store.Page{After: "?"}})
-	wantError(f, err, store.ErrCursor)
+	wantError(f, try(f.Revisions(f.Context(), store.RevisionQuery{Page: store.Page{After: "?"}})).err, store.ErrCursor)
 }
 
 func tenantsHaveRevisionsOfTheirOwn(f *fixture) {
@@ -174,8 +162,7 @@ func tenantsHaveRevisionsOfTheirOwn(f *fixture) {
 	publishRevisions(f, "t", "a", "b")
 	wantEqual(f, "that of the base", currentHash(f, ""), "a")
 	wantEqual(f, "that of the tenant", currentHash(f, "t"), "b")
-	_, err := f.Revision(f.Context(), "", "b")
-	wantError(f, err, store.ErrNotFound)
+	wantError(f, try(f.Revision(f.Context(), "", "b")).err, store.ErrNotFound)
 }
 
 func aBuildLeadsToItsDocument(f *fixture) {
@@ -204,10 +191,8 @@ func attemptsAreRemembered(f *fixture) {
 		}))
 	}
 	wantOK(f, f.AddRevisionAttempt(f.Context(), store.RevisionAttempt{Tenant: "t", Outcome: store.RevisionRefused, At: f.now}))
-	first, err := f.RevisionAttempts(f.Context(), store.RevisionQuery{Page: store.Page{Limit: 2}})
-	wantOK(f, err)
-	rest, err := f.RevisionAttempts(f.Context(), store.RevisionQuery{Page: store.Page{Limit: 2, After: first.Next}})
-	wantOK(f, err)
+	first := try(f.RevisionAttempts(f.Context(), store.RevisionQuery{Page: store.Page{Limit: 2}})).wantOK(f)
+	rest := try(f.RevisionAttempts(f.Context(), store.RevisionQuery{Page: store.Page{Limit: 2, After: first.Next}})).wantOK(f)
 	var got []store.RevisionOutcome
 	for _, a := range append(first.Attempts, rest.Attempts...) {
 		got = append(got, a.Outcome)
@@ -227,12 +212,10 @@ func oldRevisionsAreDeleted(f *fixture) {
 	wantOK(f, f.AddRevisionBuild(f.Context(), store.RevisionBuild{Build: "of b", Hash: "b", BuiltAt: f.now}))
 	r := store.Retention{Now: f.now.Add(time.Hour - 2*time.Minute - time.Second), Revisions: time.Hour}
 	wantEqual(f, "what was deleted", pruneStore(f, r), store.Pruned{Revisions: 3})
-	page, err := f.Revisions(f.Context(), store.RevisionQuery{})
-	wantOK(f, err)
+	page := try(f.Revisions(f.Context(), store.RevisionQuery{})).wantOK(f)
 	wantEqual(f, "how many are left", len(page.Revisions), 1)
-	_, err = f.Revision(f.Context(), "", "b")
-	wantError(f, err, store.ErrNotFound)
-	_, _, err = f.BuiltRevision(f.Context(), "of b")
+	wantError(f, try(f.Revision(f.Context(), "", "b")).err, store.ErrNotFound)
+	_, _, err := f.BuiltRevision(f.Context(), "of b")
 	wantError(f, err, store.ErrNotFound)
 	r.Now = r.Now.Add(100 * time.Hour)
 	wantEqual(f, "what is deleted of current ones", pruneStore(f, r), store.Pruned{})
@@ -262,11 +245,10 @@ func theRevisionOfALiveTurnIsKept(f *fixture) {
 	wantOK(f, f.AddRevisionBuild(f.Context(), store.RevisionBuild{Build: "of a", Hash: "a", BuiltAt: f.now}))
 	f.createSessions("s")
 	f.createTurns("s", "t1")
-	claimed, err := f.Claim(f.Context(), &store.Claim{TurnID: "t1", Worker: "w", Lease: time.Minute, Revision: "of a", Now: f.now})
-	wantOK(f, err)
+	claimed := try(f.Claim(f.Context(), &store.Claim{TurnID: "t1", Worker: "w", Lease: time.Minute, Revision: "of a", Now: f.now})).wantOK(f)
 	r := store.Retention{Now: f.now.Add(100 * time.Hour), Revisions: time.Hour}
 	wantEqual(f, "what was deleted", pruneStore(f, r), store.Pruned{Revisions: 1})
-	_, _, err = f.BuiltRevision(f.Context(), "of a")
+	_, _, err := f.BuiltRevision(f.Context(), "of a")
 	wantOK(f, err)
 	f.finishTurn(claimed)
 	wantEqual(f, "what is deleted after its end", pruneStore(f, r), store.Pruned{Revisions: 1})
@@ -276,15 +258,13 @@ func theRevisionOfALiveTurnIsKept(f *fixture) {
 
 func overlayOf(f *fixture, tenant string) store.OverlayState {
 	f.Helper()
-	state, err := f.Overlay(f.Context(), tenant)
-	wantOK(f, err)
+	state := try(f.Overlay(f.Context(), tenant)).wantOK(f)
 	return state
 }
 
 func overlayMark(f *fixture) uint64 {
 	f.Helper()
-	mark, err := f.OverlayMark(f.Context())
-	wantOK(f, err)
+	mark := try(f.OverlayMark(f.Context())).wantOK(f)
 	return mark
 }
 
@@ -296,8 +276,7 @@ func overlaysAreListedByTenant(f *fixture) {
 	var got []string
 	q := store.OverlayQuery{Limit: 2}
 	for {
-		page, err := f.Overlays(f.Context(), q)
-		wantOK(f, err)
+		page := try(f.Overlays(f.Context(), q)).wantOK(f)
 		for _, r := range page.Overlays {
 			got = append(got, r.Tenant+"="+r.Hash+string(r.Document))
 		}
@@ -306,8 +285,7 @@ func overlaysAreListedByTenant(f *fixture) {
 		}
 	}
 	wantEqual(f, "the overlays", got, []string{"a=z", "b=y", "c=x"})
-	page, err := f.Overlays(f.Context(), store.OverlayQuery{After: "b", Documents: true})
-	wantOK(f, err)
+	page := try(f.Overlays(f.Context(), store.OverlayQuery{After: "b", Documents: true})).wantOK(f)
 	wantEqual(f, "how many come after b", len(page.Overlays), 1)
 	wantEqual(f, "the document", string(page.Overlays[0].Document), `{"of":"x"}`)
 }
@@ -315,10 +293,8 @@ func overlaysAreListedByTenant(f *fixture) {
 func anOverlayIsPublishedOverItsBase(f *fixture) {
 	publishRevisions(f, "", "old", "new")
 	wantEqual(f, "what a tenant has at first", overlayOf(f, "t"), store.OverlayState{})
-	_, err := f.PublishRevision(f.Context(), &store.PublishRevision{Revision: revisionOf(f, "t", "a"), Base: "old"})
-	wantError(f, err, store.ErrBaseChanged)
-	_, err = f.PublishRevision(f.Context(), &store.PublishRevision{Revision: revisionOf(f, "t", "a"), Base: "new"})
-	wantOK(f, err)
+	wantError(f, try(f.PublishRevision(f.Context(), &store.PublishRevision{Revision: revisionOf(f, "t", "a"), Base: "old"})).err, store.ErrBaseChanged)
+	try(f.PublishRevision(f.Context(), &store.PublishRevision{Revision: revisionOf(f, "t", "a"), Base: "new"})).wantOK(f)
 	wantEqual(f, "what it has then", overlayOf(f, "t"), store.OverlayState{Hash: "a"})
 }
 
@@ -328,11 +304,9 @@ func aBaseIsPublishedForProvenOverlays(f *fixture) {
 	publishRevisions(f, "t", "a")
 	publishRevisions(f, "u", "a")
 	next := store.PublishRevision{Revision: revisionOf(f, "", "new"), Expected: "old", Proven: &store.ProvenOverlays{Mark: before}}
-	_, err := f.PublishRevision(f.Context(), &next)
-	wantError(f, err, store.ErrOverlaysChanged)
+	wantError(f, try(f.PublishRevision(f.Context(), &next)).err, store.ErrOverlaysChanged)
 	next.Proven = &store.ProvenOverlays{Mark: overlayMark(f), Held: []store.HeldOverlay{{Tenant: "t", Base: "old"}}}
-	_, err = f.PublishRevision(f.Context(), &next)
-	wantOK(f, err)
+	try(f.PublishRevision(f.Context(), &next)).wantOK(f)
 	wantEqual(f, "the tenant that is held", overlayOf(f, "t"), store.OverlayState{Hash: "a", Base: "old"})
 	wantEqual(f, "the other", overlayOf(f, "u"), store.OverlayState{Hash: "a"})
 	r := store.Retention{Now: f.now.Add(100 * time.Hour), Revisions: time.Hour}
@@ -342,8 +316,7 @@ func aBaseIsPublishedForProvenOverlays(f *fixture) {
 	next = store.PublishRevision{Revision: revisionOf(f, "", "newest"), Expected: "new", Proven: &store.ProvenOverlays{
 		Mark: overlayMark(f), Held: []store.HeldOverlay{{Tenant: "u", Base: "new"}},
 	}}
-	_, err = f.PublishRevision(f.Context(), &next)
-	wantOK(f, err)
+	try(f.PublishRevision(f.Context(), &next)).wantOK(f)
 	wantEqual(f, "the other that is held then", overlayOf(f, "u"), store.OverlayState{Hash: "a", Base: "new"})
 	wantEqual(f, "what is deleted then", pruneStore(f, r), store.Pruned{Revisions: 2})
 }
@@ -359,8 +332,7 @@ func theBaseBelowALiveTurnIsKept(f *fixture) {
 	wantEqual(f, "its tenant", r.Tenant, "t")
 	f.createSessions("s")
 	f.createTurns("s", "t1")
-	claimed, err := f.Claim(f.Context(), &store.Claim{TurnID: "t1", Worker: "w", Lease: time.Minute, Revision: build.Build, Now: f.now})
-	wantOK(f, err)
+	claimed := try(f.Claim(f.Context(), &store.Claim{TurnID: "t1", Worker: "w", Lease: time.Minute, Revision: build.Build, Now: f.now})).wantOK(f)
 	old := store.Retention{Now: f.now.Add(100 * time.Hour), Revisions: time.Hour}
 	wantEqual(f, "what was deleted", pruneStore(f, old), store.Pruned{})
 	f.finishTurn(claimed)
@@ -370,12 +342,10 @@ func theBaseBelowALiveTurnIsKept(f *fixture) {
 func overlaysWithWorkflowsAreFound(f *fixture) {
 	publishRevisions(f, "", "base")
 	publish := func(tenant, hash, before string, has bool) {
-		_, err := f.PublishRevision(f.Context(), &store.PublishRevision{Revision: revisionOf(f, tenant, hash), Expected: before, HasWorkflows: has})
-		wantOK(f, err)
+		try(f.PublishRevision(f.Context(), &store.PublishRevision{Revision: revisionOf(f, tenant, hash), Expected: before, HasWorkflows: has})).wantOK(f)
 	}
 	want := func(about string, want ...store.TenantOverlay) {
-		list, err := f.WorkflowOverlays(f.Context(), "", 10)
-		wantOK(f, err)
+		list := try(f.WorkflowOverlays(f.Context(), "", 10)).wantOK(f)
 		wantEqual(f, about, list, want)
 	}
 	state := func(tenant, hash, base string) store.TenantOverlay {
@@ -393,11 +363,9 @@ func overlaysWithWorkflowsAreFound(f *fixture) {
 	}})
 	wantOK(f, err)
 	want("with one that is held", state("b", "y", ""), state("c", "x", "base"))
-	list, err := f.WorkflowOverlays(f.Context(), "b", 10)
-	wantOK(f, err)
+	list := try(f.WorkflowOverlays(f.Context(), "b", 10)).wantOK(f)
 	wantEqual(f, "after b", list, []store.TenantOverlay{state("c", "x", "base")})
-	list, err = f.WorkflowOverlays(f.Context(), "", 1)
-	wantOK(f, err)
+	list = try(f.WorkflowOverlays(f.Context(), "", 1)).wantOK(f)
 	wantEqual(f, "the first", list, []store.TenantOverlay{state("b", "y", "")})
 }
 
@@ -424,8 +392,7 @@ func anAttemptIsStoredWithItsRevision(f *fixture) {
 	if publish("b", "x") == nil {
 		f.Error("another one than the current one was expected, and it is published")
 	}
-	page, err := f.RevisionAttempts(f.Context(), store.RevisionQuery{})
-	wantOK(f, err)
+	page := try(f.RevisionAttempts(f.Context(), store.RevisionQuery{})).wantOK(f)
 	var got []string
 	for _, a := range page.Attempts {
 		got = append(got, a.Hash+" "+string(a.Outcome)+" "+a.Author)

@@ -32,8 +32,7 @@ func revocationOf(f *fixture, id string) store.Revocation {
 // listRevoked returns the ids of the tokens revoked after a place, and the place of the last one.
 func listRevoked(f *fixture, after uint64, limit int) (ids []string, last uint64) {
 	f.Helper()
-	list, err := f.RevokedTokens(f.Context(), after, limit)
-	wantOK(f, err)
+	list := try(f.RevokedTokens(f.Context(), after, limit)).wantOK(f)
 	last = after
 	for _, r := range list {
 		if r.Seq <= last {
@@ -48,8 +47,7 @@ func revokedTokensAreRemembered(f *fixture) {
 	ids, _ := listRevoked(f, 0, 10)
 	wantEqual(f, "what is revoked at first", ids, nil)
 	revokeTokens(f, "a")
-	list, err := f.RevokedTokens(f.Context(), 0, 10)
-	wantOK(f, err)
+	list := try(f.RevokedTokens(f.Context(), 0, 10)).wantOK(f)
 	if len(list) != 1 || list[0].Seq == 0 {
 		f.Fatalf("%d tokens are revoked: %v", len(list), list)
 	}
@@ -59,12 +57,10 @@ func revokedTokensAreRemembered(f *fixture) {
 
 func revokingAgainChangesNothing(f *fixture) {
 	revokeTokens(f, "a", "b")
-	before, err := f.RevokedTokens(f.Context(), 0, 10)
-	wantOK(f, err)
+	before := try(f.RevokedTokens(f.Context(), 0, 10)).wantOK(f)
 	f.now = f.now.Add(time.Minute)
 	revokeTokens(f, "a")
-	after, err := f.RevokedTokens(f.Context(), 0, 10)
-	wantOK(f, err)
+	after := try(f.RevokedTokens(f.Context(), 0, 10)).wantOK(f)
 	wantEqual(f, "the revocations", after, before)
 }
 

@@ -119,21 +119,18 @@ func listsHaveNothingForeign(f *fixture) {
 	createOwned(f)
 	for _, scope := range strangers {
 		for _, session := range []string{"s", "none"} {
-			snapshots, err := f.Snapshots(f.Context(), store.SnapshotQuery{Scope: scope, SessionID: session})
-			wantOK(f, err)
+			snapshots := try(f.Snapshots(f.Context(), store.SnapshotQuery{Scope: scope, SessionID: session})).wantOK(f)
 			wantEqual(f, "the snapshots", snapshots, store.SnapshotPage{})
 			turns, _ := turnIDs(f, store.TurnQuery{Scope: scope, SessionID: session})
 			wantEqual(f, "the turns", turns, nil)
-			questions, err := f.Interactions(f.Context(), store.InteractionQuery{Scope: scope, SessionID: session})
-			wantOK(f, err)
+			questions := try(f.Interactions(f.Context(), store.InteractionQuery{Scope: scope, SessionID: session})).wantOK(f)
 			wantEqual(f, "the interactions", questions, nil)
 		}
 		sessions, _ := sessionIDs(f, store.SessionQuery{Scope: scope})
 		wantEqual(f, "the sessions", sessions, nil)
 		turns, _ := turnIDs(f, store.TurnQuery{Scope: scope})
 		wantEqual(f, "the turns", turns, nil)
-		questions, err := f.Interactions(f.Context(), store.InteractionQuery{Scope: scope, TurnID: "t2"})
-		wantOK(f, err)
+		questions := try(f.Interactions(f.Context(), store.InteractionQuery{Scope: scope, TurnID: "t2"})).wantOK(f)
 		wantEqual(f, "the interactions", questions, nil)
 	}
 }
@@ -148,8 +145,7 @@ func aForeignCallerChangesNothing(f *fixture) {
 	}
 	wantEqual(f, "the session", f.getSession("s"), session)
 	wantEqual(f, "the turn", f.getTurn("t2"), turn)
-	question, err := f.Interaction(f.Context(), store.Everything, "t2", "q")
-	wantOK(f, err)
+	question := try(f.Interaction(f.Context(), store.Everything, "t2", "q")).wantOK(f)
 	wantEqual(f, "the state of the interaction", question.State, store.InteractionPending)
 	f.wantJobs()
 }

@@ -27,18 +27,15 @@ func aSessionIsReadAsItWasMade(f *fixture) {
 	n := f.sessionOf(ann, "s")
 	n.Session.Labels = map[string]string{"team": "blue", "ünïcode": "✓ \"quoted\" \\ % _"}
 	n.Session.Metadata = json.RawMessage(`{"z": 1,  "a": "\u00e9é"}`)
-	made, err := f.CreateSession(f.Context(), n)
-	wantOK(f, err)
+	made := try(f.CreateSession(f.Context(), n)).wantOK(f)
 	wantEqual(f, "what CreateSession returns", made, &n.Session)
 	wantEqual(f, "the session", f.getSession("s"), &n.Session)
 }
 
 func anIDIsTakenOnce(f *fixture) {
 	f.createSessions("s")
-	_, err := f.CreateSession(f.Context(), f.sessionOf(ann, "s"))
-	wantAs(f, err, &store.ExistsError{Kind: "session", ID: "s"})
-	_, err = f.CreateSession(f.Context(), f.sessionOf(eve, "s"))
-	wantAs(f, err, &store.ExistsError{Kind: "session", ID: "s"})
+	wantAs(f, try(f.CreateSession(f.Context(), f.sessionOf(ann, "s"))).err, &store.ExistsError{Kind: "session", ID: "s"})
+	wantAs(f, try(f.CreateSession(f.Context(), f.sessionOf(eve, "s"))).err, &store.ExistsError{Kind: "session", ID: "s"})
 	wantEqual(f, "the owner", f.getSession("s").Owner, ann)
 }
 
@@ -46,8 +43,7 @@ func timesAreKeptToTheMicrosecond(f *fixture) {
 	n := f.sessionOf(ann, "s")
 	n.Session.CreatedAt = f.now.Add(123456789 * time.Nanosecond).In(time.FixedZone("east", 7200))
 	want := f.now.Add(123456 * time.Microsecond)
-	made, err := f.CreateSession(f.Context(), n)
-	wantOK(f, err)
+	made := try(f.CreateSession(f.Context(), n)).wantOK(f)
 	wantEqual(f, "the time that is returned", made.CreatedAt, want)
 	wantEqual(f, "the time that is kept", f.getSession("s").CreatedAt, want)
 	wantEqual(f, "a time that is not set", f.getSession("s").LastTurnAt, time.Time{})
@@ -60,12 +56,10 @@ func timesAreKeptToTheMicrosecond(f *fixture) {
 func aSessionMayBeginWithAChain(f *fixture) {
 	n := f.sessionOf(ann, "s")
 	n.Base = snapshotChain(f, "s", "base-1", "base-2")
-	made, err := f.CreateSession(f.Context(), n)
-	wantOK(f, err)
+	made := try(f.CreateSession(f.Context(), n)).wantOK(f)
 	wantEqual(f, "the tip", made.Tip, "base-2")
 	wantEqual(f, "the tip that is kept", f.getSession("s").Tip, "base-2")
-	all, err := f.Conversation(f.Context(), "base-2")
-	wantOK(f, err)
+	all := try(f.Conversation(f.Context(), "base-2")).wantOK(f)
 	wantEqual(f, "the conversation", all, textMessages("base-1, first", "base-1, second", "base-2, first", "base-2, second"))
 	f.createTurns("s", "t")
 	wantEqual(f, "what the first turn goes on from", f.claimTurn("t").Turn.ParentSnapshotID, "base-2")
@@ -91,15 +85,13 @@ func aPatchChangesWhatItNames(f *fixture) {
 	n := f.sessionOf(ann, "s")
 	n.Session.Labels = map[string]string{"team": "blue", "stage": "test"}
 	n.Session.Metadata = json.RawMessage(`{"a":1}`)
-	_, err := f.CreateSession(f.Context(), n)
-	wantOK(f, err)
+	try(f.CreateSession(f.Context(), n)).wantOK(f)
 	want := n.Session
 	patch := func(p store.SessionPatch) {
 		f.Helper()
 		want.UpdatedAt = want.UpdatedAt.Add(time.Second)
 		p.Now = want.UpdatedAt
-		changed, err := f.UpdateSession(f.Context(), store.Of(ann), "s", p)
-		wantOK(f, err)
+		changed := try(f.UpdateSession(f.Context(), store.Of(ann), "s", p)).wantOK(f)
 		wantEqual(f, "what UpdateSession returns", changed, &want)
 		wantEqual(f, "the session", f.getSession("s"), &want)
 	}
@@ -109,31 +101,26 @@ func aPatchChangesWhatItNames(f *fixture) {
 	patch(store.SessionPatch{Metadata: &want.Metadata})
 	kept := f.getSession("s").Metadata
 	for _, other := range []json.RawMessage{nil, json.RawMessage(`{"b":[1]}`)} {
-		_, err = f.UpdateSession(f.Context(), store.Everything, "s", store.SessionPatch{IfMetadata: &other, Metadata: &other, Now: f.now})
-		wantError(f, err, store.ErrChanged)
+		wantError(f, try(f.UpdateSession(f.Context(), store.Everything, "s", store.SessionPatch{IfMetadata: &other, Metadata: &other, Now: f.now})).err, store.ErrChanged)
 	}
 	patch(store.SessionPatch{IfMetadata: &kept, Metadata: &want.Metadata})
 	want.AgentID = "other"
 	patch(store.SessionPatch{AgentID: &want.AgentID})
 	want.Labels = nil
 	patch(store.SessionPatch{Labels: new(map[string]string)})
-	_, err = f.UpdateSession(f.Context(), store.Everything, "none", store.SessionPatch{Now: f.now})
-	wantError(f, err, store.ErrNotFound)
+	wantError(f, try(f.UpdateSession(f.Context(), store.Everything, "none", store.SessionPatch{Now: f.now})).err, store.ErrNotFound)
 }
 
 func setSessionState(f *fixture, session string, state store.SessionState) {
 	f.Helper()
-	_, err := f.UpdateSession(f.Context(), store.Everything, session, store.SessionPatch{State: &state, Now: f.now})
-	wantOK(f, err)
+	try(f.UpdateSession(f.Context(), store.Everything, session, store.SessionPatch{State: &state, Now: f.now})).wantOK(f)
 }
 
 func aSessionIsArchivedAndBack(f *fixture) {
 	f.createSessions("s")
 	setSessionState(f, "s", store.SessionArchived)
-	_, err := f.CreateTurn(f.Context(), f.turnOf("s", "t"))
-	wantAs(f, err, &store.StateError{Kind: "session", ID: "s", State: "archived", Want: "given a turn"})
-	_, err = f.Turn(f.Context(), store.Everything, "t")
-	wantError(f, err, store.ErrNotFound)
+	wantAs(f, try(f.CreateTurn(f.Context(), f.turnOf("s", "t"))).err, &store.StateError{Kind: "session", ID: "s", State: "archived", Want: "given a turn"})
+	wantError(f, try(f.Turn(f.Context(), store.Everything, "t")).err, store.ErrNotFound)
 	f.wantJobs()
 	setSessionState(f, "s", store.SessionActive)
 	f.createTurns("s", "t")
@@ -178,8 +165,7 @@ func theTipStaysWhileATurnHasStarted(f *fixture) {
 
 	label := map[string]string{"a": "b"}
 	tip := "snapshot-t2"
-	_, err := f.UpdateSession(f.Context(), store.Everything, "s", store.SessionPatch{Tip: &tip, Labels: &label, Now: f.now})
-	wantAs(f, err, busy)
+	wantAs(f, try(f.UpdateSession(f.Context(), store.Everything, "s", store.SessionPatch{Tip: &tip, Labels: &label, Now: f.now})).err, busy)
 	wantEqual(f, "the labels after a refused patch", f.getSession("s").Labels, nil)
 	wantEqual(f, "the tip after a refused patch", f.getSession("s").Tip, "snapshot-t1")
 	f.endTurn("t3")
@@ -206,8 +192,7 @@ func createFull(f *fixture, session, turn string) {
 	n := f.sessionOf(ann, session)
 	n.Key = store.Key{Value: "key of " + session, Hash: []byte("hash")}
 	n.Session.Labels = map[string]string{"team": "blue"}
-	_, err := f.CreateSession(f.Context(), n)
-	wantOK(f, err)
+	try(f.CreateSession(f.Context(), n)).wantOK(f)
 	new := f.turnOf(session, turn)
 	new.Key = store.Key{Value: "key", Hash: []byte("hash")}
 	f.createTurn(new)
@@ -230,33 +215,22 @@ func aDeletedSessionLeavesNothing(f *fixture) {
 	ctx := f.Context()
 	wantOK(f, f.DeleteSession(ctx, store.Of(ann), "s"))
 
-	_, err := f.Session(ctx, store.Everything, "s")
-	wantError(f, err, store.ErrNotFound)
-	_, err = f.Turn(ctx, store.Everything, "t")
-	wantError(f, err, store.ErrNotFound)
-	_, err = f.Snapshot(ctx, store.Everything, "snapshot-t")
-	wantError(f, err, store.ErrNotFound)
-	_, err = f.Conversation(ctx, "snapshot-t")
-	wantError(f, err, store.ErrNotFound)
-	_, err = f.Interaction(ctx, store.Everything, "t", "q")
-	wantError(f, err, store.ErrNotFound)
-	_, err = f.Artifact(ctx, store.Everything, "artifact-t")
-	wantError(f, err, store.ErrNotFound)
-	own, err := f.OwnMessages(ctx, "t")
-	wantOK(f, err)
+	wantError(f, try(f.Session(ctx, store.Everything, "s")).err, store.ErrNotFound)
+	wantError(f, try(f.Turn(ctx, store.Everything, "t")).err, store.ErrNotFound)
+	wantError(f, try(f.Snapshot(ctx, store.Everything, "snapshot-t")).err, store.ErrNotFound)
+	wantError(f, try(f.Conversation(ctx, "snapshot-t")).err, store.ErrNotFound)
+	wantError(f, try(f.Interaction(ctx, store.Everything, "t", "q")).err, store.ErrNotFound)
+	wantError(f, try(f.Artifact(ctx, store.Everything, "artifact-t")).err, store.ErrNotFound)
+	own := try(f.OwnMessages(ctx, "t")).wantOK(f)
 	wantEqual(f, "the messages", own, nil)
 	wantEqual(f, "the events", f.listEvents("t"), nil)
-	journal, err := f.Journal(ctx, "t")
-	wantOK(f, err)
+	journal := try(f.Journal(ctx, "t")).wantOK(f)
 	wantEqual(f, "the journal", journal, nil)
-	sessions, err := f.Sessions(ctx, store.SessionQuery{Scope: store.Everything, Labels: map[string]string{"team": "blue"}})
-	wantOK(f, err)
+	sessions := try(f.Sessions(ctx, store.SessionQuery{Scope: store.Everything, Labels: map[string]string{"team": "blue"}})).wantOK(f)
 	wantEqual(f, "the sessions", sessions, store.SessionPage{})
-	turns, err := f.Turns(ctx, store.TurnQuery{Scope: store.Everything})
-	wantOK(f, err)
+	turns := try(f.Turns(ctx, store.TurnQuery{Scope: store.Everything})).wantOK(f)
 	wantEqual(f, "the turns", turns, store.TurnPage{})
-	questions, err := f.Interactions(ctx, store.InteractionQuery{Scope: store.Everything})
-	wantOK(f, err)
+	questions := try(f.Interactions(ctx, store.InteractionQuery{Scope: store.Everything})).wantOK(f)
 	wantEqual(f, "the interactions", questions, nil)
 
 	createFull(f, "s", "t") // all names are free again
@@ -268,22 +242,18 @@ func aDeletedSessionLeavesOthers(f *fixture) {
 	wantOK(f, f.DeleteSession(f.Context(), store.Of(ann), "s"))
 	wantEqual(f, "the turn", f.turnStatus("u"), store.Succeeded)
 	wantEqual(f, "how many events there are", len(f.listEvents("u")), 1)
-	all, err := f.Conversation(f.Context(), "snapshot-u")
-	wantOK(f, err)
+	all := try(f.Conversation(f.Context(), "snapshot-u")).wantOK(f)
 	wantEqual(f, "the conversation", all, textMessages("input of u", "answer of u"))
-	artifact, err := f.Artifact(f.Context(), store.Of(ann), "artifact-u")
-	wantOK(f, err)
+	artifact := try(f.Artifact(f.Context(), store.Of(ann), "artifact-u")).wantOK(f)
 	wantEqual(f, "the data", string(artifact.Data), "data")
-	_, err = f.Interaction(f.Context(), store.Of(ann), "u", "q")
-	wantOK(f, err)
+	try(f.Interaction(f.Context(), store.Of(ann), "u", "q")).wantOK(f)
 }
 
 func whatIsReturnedIsACopy(f *fixture) {
 	n := f.sessionOf(ann, "s")
 	n.Session.Labels = map[string]string{"a": "1"}
 	n.Session.Metadata = json.RawMessage(`{"a":1}`)
-	made, err := f.CreateSession(f.Context(), n)
-	wantOK(f, err)
+	made := try(f.CreateSession(f.Context(), n)).wantOK(f)
 	n.Session.Labels["a"], n.Session.Metadata[2] = "2", 'x'
 	made.Labels["a"], made.Metadata[2], made.AgentID = "3", 'y', "other"
 	got := f.getSession("s")
@@ -307,11 +277,9 @@ func whatIsReturnedIsACopy(f *fixture) {
 	f.listEvents("t")[0].Data[0] = 'y'
 	wantEqual(f, "the request", string(f.getTurn("t").Request), `{"input":"t"}`)
 	wantEqual(f, "the event", string(f.listEvents("t")[0].Data), `{"delta":"a"}`)
-	own, err := f.OwnMessages(f.Context(), "t")
-	wantOK(f, err)
+	own := try(f.OwnMessages(f.Context(), "t")).wantOK(f)
 	wantEqual(f, "the messages", own, textMessages("input of t", "one"))
-	journal, err := f.Journal(f.Context(), "t")
-	wantOK(f, err)
+	journal := try(f.Journal(f.Context(), "t")).wantOK(f)
 	wantEqual(f, "the journal", string(journal[0].Entry), `{"tool":"a"}`)
 }
 

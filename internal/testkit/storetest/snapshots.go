@@ -19,8 +19,7 @@ var snapshotTests = []test{
 // wantConversation checks the messages up to a snapshot.
 func wantConversation(f *fixture, snapshot string, want ...string) {
 	f.Helper()
-	all, err := f.Conversation(f.Context(), snapshot)
-	wantOK(f, err)
+	all := try(f.Conversation(f.Context(), snapshot)).wantOK(f)
 	wantEqual(f, "the conversation up to "+snapshot, all, textMessages(want...))
 }
 
@@ -40,11 +39,9 @@ func theChainIsTheConversation(f *fixture) {
 	wantConversation(f, "snapshot-t3",
 		"input of t1", "answer of t1", "input of t2", "call", "question", "answer of t2", "input of t3", "answer of t3")
 	wantConversation(f, "snapshot-t2", "input of t1", "answer of t1", "input of t2", "call", "question", "answer of t2")
-	own, err := f.OwnMessages(f.Context(), "snapshot-t2")
-	wantOK(f, err)
+	own := try(f.OwnMessages(f.Context(), "snapshot-t2")).wantOK(f)
 	wantEqual(f, "the messages of a snapshot", own, textMessages("input of t2", "call", "question", "answer of t2"))
-	snapshot, err := f.Snapshot(f.Context(), store.Of(ann), "snapshot-t2")
-	wantOK(f, err)
+	snapshot := try(f.Snapshot(f.Context(), store.Of(ann), "snapshot-t2")).wantOK(f)
 	wantEqual(f, "its parent", snapshot.ParentID, "snapshot-t1")
 }
 
@@ -82,17 +79,14 @@ func aForkGoesOnFromItsBase(f *fixture) {
 	f.createSucceeded("s", "t1")
 	fork := f.sessionOf(ann, "fork")
 	fork.Base = snapshotChain(f, "fork", "b1", "b2")
-	_, err := f.CreateSession(f.Context(), fork)
-	wantOK(f, err)
+	try(f.CreateSession(f.Context(), fork)).wantOK(f)
 	f.createSucceeded("fork", "t2")
 	f.createSucceeded("fork", "t3")
 	wantConversation(f, "snapshot-t3",
 		"b1, first", "b1, second", "b2, first", "b2, second", "input of t2", "answer of t2", "input of t3", "answer of t3")
-	own, err := f.OwnMessages(f.Context(), "b1")
-	wantOK(f, err)
+	own := try(f.OwnMessages(f.Context(), "b1")).wantOK(f)
 	wantEqual(f, "the messages of the base", own, textMessages("b1, first", "b1, second"))
-	base, err := f.Snapshot(f.Context(), store.Of(ann), "b2")
-	wantOK(f, err)
+	base := try(f.Snapshot(f.Context(), store.Of(ann), "b2")).wantOK(f)
 	wantEqual(f, "the base", base, &fork.Base[1].Snapshot)
 	ids, _ := snapshotIDs(f, "fork", store.Page{})
 	wantEqual(f, "how many snapshots there are", len(ids), 4)
@@ -104,13 +98,11 @@ func aForkGoesOnFromItsBase(f *fixture) {
 }
 
 func anUnknownSnapshotHasNoConversation(f *fixture) {
-	_, err := f.Conversation(f.Context(), "none")
-	wantError(f, err, store.ErrNotFound)
+	wantError(f, try(f.Conversation(f.Context(), "none")).err, store.ErrNotFound)
 	n := f.sessionOf(ann, "s")
 	n.Base = snapshotChain(f, "s", "silent")
 	n.Base[0].Messages = nil
-	_, err = f.CreateSession(f.Context(), n)
-	wantOK(f, err)
+	try(f.CreateSession(f.Context(), n)).wantOK(f)
 	wantConversation(f, "silent")
 }
 
@@ -118,8 +110,7 @@ func aLongChainIsRead(f *fixture) {
 	const n = 300
 	s := f.sessionOf(ann, "s")
 	s.Base = snapshotChain(f, "s", numberedNames("b", n)...)
-	_, err := f.CreateSession(f.Context(), s)
-	wantOK(f, err)
+	try(f.CreateSession(f.Context(), s)).wantOK(f)
 	var want []string
 	for _, id := range numberedNames("b", n) {
 		want = append(want, id+", first", id+", second")

@@ -76,12 +76,10 @@ func aStartedTurnIsTheWorkersFromTheStart(f *fixture) {
 	wantEqual(f, "the turn", c.Turn, want)
 	wantEqual(f, "its messages", c.Messages, n.Input)
 	f.wantJobs() // no other worker looks for it
-	_, err := f.Claim(f.Context(), f.claimOf("t"))
-	wantAs(f, err, &store.StateError{Kind: "turn", ID: "t", State: string(store.Running), Want: "claimed"})
+	wantAs(f, try(f.Claim(f.Context(), f.claimOf("t"))).err, &store.StateError{Kind: "turn", ID: "t", State: string(store.Running), Want: "claimed"})
 	f.finishTurn(c)
 	wantEqual(f, "the tip", f.getSession("s").Tip, "snapshot-t")
-	all, err := f.Conversation(f.Context(), "snapshot-t")
-	wantOK(f, err)
+	all := try(f.Conversation(f.Context(), "snapshot-t")).wantOK(f)
 	wantEqual(f, "the conversation", all, textMessages("input of t", "answer of t"))
 }
 

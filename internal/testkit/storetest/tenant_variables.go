@@ -29,8 +29,7 @@ func putVariables(f *fixture, list ...*store.TenantVariable) {
 
 func getKeyVariable(f *fixture, tenant string) *store.TenantVariable {
 	f.Helper()
-	v, err := f.TenantVariable(f.Context(), tenant, "KEY")
-	wantOK(f, err)
+	v := try(f.TenantVariable(f.Context(), tenant, "KEY")).wantOK(f)
 	return v
 }
 
@@ -73,8 +72,7 @@ func aVariableIsReplacedOnlyIfItsValueIsTheExpectedOne(f *fixture) {
 		{[]byte("a\x00"), []byte("b"), true},
 		{[]byte("a\x00"), []byte("c"), false},
 	} {
-		done, err := f.ReplaceTenantVariable(f.Context(), variableOf(f, "acme", "KEY", string(step.next)), step.old)
-		wantOK(f, err)
+		done := try(f.ReplaceTenantVariable(f.Context(), variableOf(f, "acme", "KEY", string(step.next)), step.old)).wantOK(f)
 		wantEqual(f, "replaced "+string(step.old), done, step.done)
 	}
 	wantEqual(f, "the value", string(getKeyVariable(f, "acme").Value), "b")
@@ -101,8 +99,7 @@ func variablesAreListedByName(f *fixture) {
 	putVariables(f, variableOf(f, "acme", "b", `2`), variableOf(f, "globex", "a", `0`), variableOf(f, "acme", "_", `1`), variableOf(f, "acme", "C", `3`))
 	list := func(after string, limit int) (names []string) {
 		f.Helper()
-		found, err := f.TenantVariables(f.Context(), "acme", after, limit)
-		wantOK(f, err)
+		found := try(f.TenantVariables(f.Context(), "acme", after, limit)).wantOK(f)
 		for _, v := range found {
 			names = append(names, v.Name+"="+string(v.Value))
 		}

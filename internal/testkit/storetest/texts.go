@@ -57,8 +57,7 @@ func payloadsMayHoldAnything(f *fixture) {
 	if got := string(events[len(events)-1].Data); got != string(f.eventOf(&c.Turn, 1, foul).Data) {
 		f.Errorf("the event has %q", got)
 	}
-	journal, err := f.Journal(f.Context(), "turn")
-	wantOK(f, err)
+	journal := try(f.Journal(f.Context(), "turn")).wantOK(f)
 	if len(journal) != 1 || string(journal[0].Entry) != foul || string(journal[0].Result) != foul {
 		f.Errorf("the journal has %q", journal)
 	}

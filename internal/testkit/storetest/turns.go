@@ -30,8 +30,7 @@ func aSessionHasTheAgentsOfItsTurns(f *fixture) {
 	}
 	f.createTurns("other", "t4")
 	for id, want := range map[string][]string{"s": {"Clerk", "helper"}, "other": {"helper"}, "empty": nil, "unknown": nil} {
-		agents, err := f.SessionAgents(f.Context(), id)
-		wantOK(f, err)
+		agents := try(f.SessionAgents(f.Context(), id)).wantOK(f)
 		slices.Sort(agents)
 		wantEqual(f, "the agents of "+id, agents, want)
 	}
@@ -49,8 +48,7 @@ func positionsAreThoseOfTheTurns(f *fixture) {
 	f.createSessions("third")
 	f.createSucceeded("third", "ended")
 	for _, asked := range [][]string{nil, {}, {"unknown"}, {"running"}, {"ended", "unknown", "pending", "running"}, {"quote'\"\\", "running"}} {
-		got, err := f.Positions(f.Context(), asked)
-		wantOK(f, err)
+		got := try(f.Positions(f.Context(), asked)).wantOK(f)
 		var want []store.Position
 		for _, id := range asked {
 			if turn, err := f.Turn(f.Context(), store.Everything, id); err == nil {
@@ -78,20 +76,17 @@ func aTurnIsReadAsItWasMade(f *fixture) {
 	want.Status, want.UpdatedAt, want.ChangedAt = store.Pending, f.now, f.now
 	wantEqual(f, "what CreateTurn returns", f.createTurn(n), &want)
 	wantEqual(f, "the turn", f.getTurn("t"), &want)
-	own, err := f.OwnMessages(f.Context(), "t")
-	wantOK(f, err)
+	own := try(f.OwnMessages(f.Context(), "t")).wantOK(f)
 	wantEqual(f, "its messages", own, n.Input)
 	wantEqual(f, "its events", f.listEvents("t"), nil)
 }
 
 func aTurnNeedsASession(f *fixture) {
-	_, err := f.CreateTurn(f.Context(), f.turnOf("none", "t"))
-	wantError(f, err, store.ErrNotFound)
+	wantError(f, try(f.CreateTurn(f.Context(), f.turnOf("none", "t"))).err, store.ErrNotFound)
 	f.sessionFor(bob, "s")
-	_, err = f.CreateTurn(f.Context(), f.turnOf("s", "t")) // ann's turn in bob's session
+	_, err := f.CreateTurn(f.Context(), f.turnOf("s", "t")) // ann's turn in bob's session
 	wantError(f, err, store.ErrNotFound)
-	_, err = f.Turn(f.Context(), store.Everything, "t")
-	wantError(f, err, store.ErrNotFound)
+	wantError(f, try(f.Turn(f.Context(), store.Everything, "t")).err, store.ErrNotFound)
 	f.wantJobs()
 }
 
@@ -100,11 +95,9 @@ func aTurnIDIsTakenOnce(f *fixture) {
 	f.createTurns("s", "t")
 	f.wantJobs("t")
 	for _, session := range []string{"s", "other"} {
-		_, err := f.CreateTurn(f.Context(), f.turnOf(session, "t"))
-		wantAs(f, err, &store.ExistsError{Kind: "turn", ID: "t"})
+		wantAs(f, try(f.CreateTurn(f.Context(), f.turnOf(session, "t"))).err, &store.ExistsError{Kind: "turn", ID: "t"})
 	}
-	own, err := f.OwnMessages(f.Context(), "t")
-	wantOK(f, err)
+	own := try(f.OwnMessages(f.Context(), "t")).wantOK(f)
 	wantEqual(f, "the messages", own, textMessages("input of t"))
 	wantEqual(f, "when the other session had a turn", f.getSession("other").LastTurnAt, time.Time{})
 	f.wantJobs()
@@ -127,8 +120,7 @@ func aTurnMayRefuseToWait(f *fixture) {
 	wantAs(f, reject("s", "t3"), &store.BusyError{SessionID: "s", TurnID: "t1"})
 	f.suspendTurn(c, "q")
 	wantAs(f, reject("s", "t3"), &store.BusyError{SessionID: "s", TurnID: "t1"})
-	_, err := f.Turn(f.Context(), store.Everything, "t3")
-	wantError(f, err, store.ErrNotFound)
+	wantError(f, try(f.Turn(f.Context(), store.Everything, "t3")).err, store.ErrNotFound)
 	f.endTurn("t1")
 	f.wantJobs()
 	wantOK(f, reject("s", "t3"))
@@ -152,11 +144,9 @@ func aTurnPatchChangesWhatItNames(f *fixture) {
 	f.createTurns("s", "t")
 	want := f.getTurn("t")
 	yes := true
-	changed, err := f.UpdateTurn(f.Context(), store.Of(ann), "t", store.TurnPatch{Background: &yes, Now: f.now.Add(time.Second)})
-	wantOK(f, err)
+	changed := try(f.UpdateTurn(f.Context(), store.Of(ann), "t", store.TurnPatch{Background: &yes, Now: f.now.Add(time.Second)})).wantOK(f)
 	want.Background, want.UpdatedAt = true, f.now.Add(time.Second)
 	wantEqual(f, "what UpdateTurn returns", changed, want)
 	wantEqual(f, "the turn", f.getTurn("t"), want)
-	_, err = f.UpdateTurn(f.Context(), store.Of(ann), "none", store.TurnPatch{Background: &yes, Now: f.now})
-	wantError(f, err, store.ErrNotFound)
+	wantError(f, try(f.UpdateTurn(f.Context(), store.Of(ann), "none", store.TurnPatch{Background: &yes, Now: f.now})).err, store.ErrNotFound)
 }

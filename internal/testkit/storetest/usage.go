@@ -35,8 +35,7 @@ func listUsage(f *fixture, q store.UsageQuery) (lines []string) {
 	if q.Limit == 0 {
 		q.Limit = 100
 	}
-	groups, err := f.Usage(f.Context(), q)
-	wantOK(f, err)
+	groups := try(f.Usage(f.Context(), q)).wantOK(f)
 	for _, g := range groups {
 		var fields []string
 		if !g.Hour.IsZero() {
@@ -103,8 +102,7 @@ func sharesCountForTheirAgentsAndModels(f *fixture) {
 		if i == 1 {
 			e := f.endOf(id)
 			e.Agents = agents
-			_, err := f.EndTurn(f.Context(), e)
-			wantOK(f, err)
+			try(f.EndTurn(f.Context(), e)).wantOK(f)
 			continue
 		}
 		last := f.finishOf(c)

@@ -27,8 +27,7 @@ func claimWebhooksOf(f *fixture) *store.ClaimWebhooks {
 // claimWebhooks claims webhooks and returns their names.
 func claimWebhooks(f *fixture, c *store.ClaimWebhooks) (names []string) {
 	f.Helper()
-	list, err := f.ClaimWebhooks(f.Context(), c)
-	wantOK(f, err)
+	list := try(f.ClaimWebhooks(f.Context(), c)).wantOK(f)
 	for _, h := range list {
 		names = append(names, h.TurnID+"/"+h.ID)
 	}
@@ -38,8 +37,7 @@ func claimWebhooks(f *fixture, c *store.ClaimWebhooks) (names []string) {
 // claimWebhook claims the only claimable webhook.
 func claimWebhook(f *fixture) *store.Webhook {
 	f.Helper()
-	list, err := f.ClaimWebhooks(f.Context(), claimWebhooksOf(f))
-	wantOK(f, err)
+	list := try(f.ClaimWebhooks(f.Context(), claimWebhooksOf(f))).wantOK(f)
 	if len(list) != 1 {
 		f.Fatalf("%d webhooks were claimed, want 1", len(list))
 	}
@@ -69,8 +67,7 @@ func aClaimWantsSomethingToTell(f *fixture) {
 	ofTurn.TurnID = "other"
 	wantEqual(f, "what is claimed of another turn", claimWebhooks(f, ofTurn), nil)
 	ofTurn.TurnID = "t"
-	list, err := f.ClaimWebhooks(f.Context(), ofTurn)
-	wantOK(f, err)
+	list := try(f.ClaimWebhooks(f.Context(), ofTurn)).wantOK(f)
 	wantEqual(f, "how many are claimed of the turn", len(list), 1)
 	advanceWebhook(f, advanceOf(f, list[0]))
 	growTurn(f, c)
@@ -93,13 +90,11 @@ func aClaimTakesWhatIsDueForLongest(f *fixture) {
 	for i, id := range []string{"b", "c", "a"} {
 		n := webhookOf(f, "t", id)
 		n.Webhook.CreatedAt = f.now.Add(-time.Duration(i) * time.Minute)
-		_, err := f.SaveWebhook(f.Context(), n)
-		wantOK(f, err)
+		try(f.SaveWebhook(f.Context(), n)).wantOK(f)
 	}
 	late := webhookOf(f, "t", "late")
 	late.Webhook.CreatedAt = f.now.Add(time.Minute)
-	_, err := f.SaveWebhook(f.Context(), late)
-	wantOK(f, err)
+	try(f.SaveWebhook(f.Context(), late)).wantOK(f)
 	growTurn(f, c)
 	few := claimWebhooksOf(f)
 	few.Limit = 2
@@ -143,24 +138,20 @@ func aWebhookHasOneWorker(f *fixture) {
 	c := f.createRunning("s", "t")
 	createWebhooks(f, "t", "h1", "h2", "h3")
 	growTurn(f, c)
-	list, err := f.ClaimWebhooks(f.Context(), claimWebhooksOf(f))
-	wantOK(f, err)
+	list := try(f.ClaimWebhooks(f.Context(), claimWebhooksOf(f))).wantOK(f)
 	all := []store.HeldWebhook{heldWebhook(list[0]), heldWebhook(list[1]), heldWebhook(list[2])}
 	wantOK(f, f.DeleteWebhook(f.Context(), store.Everything, "t", "h2"))
 	older := all[2]
 	older.Fence--
-	lost, err := f.HeartbeatWebhooks(f.Context(), worker, 10*time.Hour, append(all, older))
-	wantOK(f, err)
+	lost := try(f.HeartbeatWebhooks(f.Context(), worker, 10*time.Hour, append(all, older))).wantOK(f)
 	wantEqual(f, "what is lost", lost, []store.HeldWebhook{all[1], older})
-	lost, err = f.HeartbeatWebhooks(f.Context(), "worker-2", 20*time.Hour, all[:1])
-	wantOK(f, err)
+	lost = try(f.HeartbeatWebhooks(f.Context(), "worker-2", 20*time.Hour, all[:1])).wantOK(f)
 	wantEqual(f, "what another worker loses", lost, all[:1])
 	until := getWebhook(f, "t", "h1").LeaseUntil
 	if hours := time.Until(until).Hours(); hours < 9 || hours > 11 {
 		f.Errorf("the lease ends in %v hours, want 10", hours)
 	}
-	lost, err = f.HeartbeatWebhooks(f.Context(), worker, time.Hour, nil)
-	wantOK(f, err)
+	lost = try(f.HeartbeatWebhooks(f.Context(), worker, time.Hour, nil)).wantOK(f)
 	wantEqual(f, "what is lost of nothing", lost, nil)
 }
 
@@ -170,8 +161,7 @@ func aWebhookLapses(f *fixture) {
 	growTurn(f, c)
 	short := claimWebhooksOf(f)
 	short.Lease = brief
-	list, err := f.ClaimWebhooks(f.Context(), short)
-	wantOK(f, err)
+	list := try(f.ClaimWebhooks(f.Context(), short)).wantOK(f)
 	next := claimWebhooksOf(f)
 	next.Worker = "worker-2"
 	f.eventually("the lease ends", func() bool { return slices.Equal(claimWebhooks(f, next), []string{"t/h"}) })

@@ -32,15 +32,13 @@ func webhookOf(f *fixture, turn, id string) *store.NewWebhook {
 func createWebhooks(f *fixture, turn string, ids ...string) {
 	f.Helper()
 	for _, id := range ids {
-		_, err := f.SaveWebhook(f.Context(), webhookOf(f, turn, id))
-		wantOK(f, err)
+		try(f.SaveWebhook(f.Context(), webhookOf(f, turn, id))).wantOK(f)
 	}
 }
 
 func getWebhook(f *fixture, turn, id string) *store.Webhook {
 	f.Helper()
-	found, err := f.Webhook(f.Context(), store.Everything, turn, id)
-	wantOK(f, err)
+	found := try(f.Webhook(f.Context(), store.Everything, turn, id)).wantOK(f)
 	return found
 }
 
@@ -56,8 +54,7 @@ func growTurn(f *fixture, c *store.Claimed) {
 // webhookIDs returns the names of a page of webhooks.
 func webhookIDs(f *fixture, q store.WebhookQuery) (names []string, next string) {
 	f.Helper()
-	page, err := f.Webhooks(f.Context(), q)
-	wantOK(f, err)
+	page := try(f.Webhooks(f.Context(), q)).wantOK(f)
 	for _, h := range page.Webhooks {
 		names = append(names, h.TurnID+"/"+h.ID)
 	}
@@ -70,8 +67,7 @@ func aWebhookIsReadAsItWasMade(f *fixture) {
 	n := webhookOf(f, "t", "h")
 	n.Scope = store.Of(ann)
 	n.Webhook.Owner, n.Webhook.SessionID = bob, "other" // the store knows better
-	saved, err := f.SaveWebhook(f.Context(), n)
-	wantOK(f, err)
+	saved := try(f.SaveWebhook(f.Context(), n)).wantOK(f)
 	want := &store.Webhook{
 		ID: "h", TurnID: "t", SessionID: "s", Owner: ann, Surface: "test", Data: n.Webhook.Data, State: store.WebhookActive,
 		Cursor: 1, DueAt: f.now, Fence: f.now.UnixMicro(), CreatedAt: f.now, UpdatedAt: f.now,
@@ -80,18 +76,15 @@ func aWebhookIsReadAsItWasMade(f *fixture) {
 	wantEqual(f, "the webhook", getWebhook(f, "t", "h"), want)
 	n = webhookOf(f, "t", "whole")
 	n.FromStart = true
-	saved, err = f.SaveWebhook(f.Context(), n)
-	wantOK(f, err)
+	saved = try(f.SaveWebhook(f.Context(), n)).wantOK(f)
 	wantEqual(f, "where one begins that tells of all", saved.Cursor, 0)
 	saved.Data[0] = 'x'
 	wantEqual(f, "the data, of which a copy was changed", string(getWebhook(f, "t", "whole").Data), string(n.Webhook.Data))
 }
 
 func aWebhookNeedsATurn(f *fixture) {
-	_, err := f.SaveWebhook(f.Context(), webhookOf(f, "none", "h"))
-	wantError(f, err, store.ErrNotFound)
-	_, err = f.Webhook(f.Context(), store.Everything, "none", "h")
-	wantError(f, err, store.ErrNotFound)
+	wantError(f, try(f.SaveWebhook(f.Context(), webhookOf(f, "none", "h"))).err, store.ErrNotFound)
+	wantError(f, try(f.Webhook(f.Context(), store.Everything, "none", "h")).err, store.ErrNotFound)
 	wantError(f, f.DeleteWebhook(f.Context(), store.Everything, "none", "h"), store.ErrNotFound)
 }
 
@@ -110,8 +103,7 @@ func aWebhookIsReplaced(f *fixture) {
 	n := webhookOf(f, "t", "h")
 	n.Limit, n.FromStart = 1, true
 	n.Webhook.Data, n.Webhook.CreatedAt = json.RawMessage(`{"new":true}`), f.now.Add(time.Minute)
-	saved, err := f.SaveWebhook(f.Context(), n)
-	wantOK(f, err)
+	saved := try(f.SaveWebhook(f.Context(), n)).wantOK(f)
 	wantEqual(f, "the new one", saved, &store.Webhook{
 		ID: "h", TurnID: "t", SessionID: "s", Owner: ann, Surface: "test", Data: n.Webhook.Data, State: store.WebhookActive,
 		Cursor: 1, DueAt: n.Webhook.CreatedAt, Fence: old.Fence + 1, CreatedAt: f.now, UpdatedAt: n.Webhook.CreatedAt,
@@ -152,8 +144,7 @@ func aTurnThatHasEndedIsToldOfItsEnd(f *fixture) {
 	wantEqual(f, "what can be claimed", claimWebhooks(f, claimWebhooksOf(f)), []string{"t/h"})
 	f.createTurns("s", "never")
 	n := webhookOf(f, "never", "h")
-	_, err := f.SaveWebhook(f.Context(), n)
-	wantOK(f, err)
+	try(f.SaveWebhook(f.Context(), n)).wantOK(f)
 	wantEqual(f, "after which event one begins of a turn without events", getWebhook(f, "never", "h").Cursor, 0)
 }
 
@@ -170,12 +161,10 @@ func webhooksAreFiltered(f *fixture) {
 	createWebhooks(f, "t3", "h1")
 	other := webhookOf(f, "t1", "h3")
 	other.Webhook.Surface = "other"
-	_, err := f.SaveWebhook(f.Context(), other)
-	wantOK(f, err)
+	try(f.SaveWebhook(f.Context(), other)).wantOK(f)
 	claim := claimWebhooksOf(f)
 	claim.TurnID = "t2"
-	list, err := f.ClaimWebhooks(f.Context(), claim)
-	wantOK(f, err)
+	list := try(f.ClaimWebhooks(f.Context(), claim)).wantOK(f)
 	dead := advanceOf(f, list[0])
 	dead.State = store.WebhookDead
 	advanceWebhook(f, dead)
@@ -216,8 +205,7 @@ func pagesOfWebhooksMissNothing(f *fixture) {
 		wantEqual(f, fmt.Sprintf("how many pages of %d there are", limit), pages, (n+limit-1)/limit)
 	}
 	for _, cursor := range []string{"?", store.Cursor{Time: f.now, ID: "x"}.String(), store.Cursor{Time: f.now, ID: "-1"}.String()} {
-		_, err := f.Webhooks(f.Context(), store.WebhookQuery{Scope: store.Everything, Page: store.Page{After: cursor}})
-		wantError(f, err, store.ErrCursor)
+		wantError(f, try(f.Webhooks(f.Context(), store.WebhookQuery{Scope: store.Everything, Page: store.Page{After: cursor}})).err, store.ErrCursor)
 	}
 }
 
@@ -228,13 +216,11 @@ func aForeignWebhookIsUnknown(f *fixture) {
 	before := getWebhook(f, "t", "h")
 	for _, scope := range strangers {
 		for _, id := range []string{"h", "none"} {
-			_, err := f.Webhook(f.Context(), scope, "t", id)
-			wantError(f, err, store.ErrNotFound)
+			wantError(f, try(f.Webhook(f.Context(), scope, "t", id)).err, store.ErrNotFound)
 			wantError(f, f.DeleteWebhook(f.Context(), scope, "t", id), store.ErrNotFound)
 			n := webhookOf(f, "t", id)
 			n.Scope = scope
-			_, err = f.SaveWebhook(f.Context(), n)
-			wantError(f, err, store.ErrNotFound)
+			wantError(f, try(f.SaveWebhook(f.Context(), n)).err, store.ErrNotFound)
 		}
 		names, _ := webhookIDs(f, store.WebhookQuery{Scope: scope})
 		wantEqual(f, "what a stranger sees", names, nil)
@@ -246,8 +232,7 @@ func aDeletedSessionHasNoWebhooks(f *fixture) {
 	createFull(f, "s", "t")
 	createWebhooks(f, "t", "h")
 	wantOK(f, f.DeleteSession(f.Context(), store.Of(ann), "s"))
-	_, err := f.Webhook(f.Context(), store.Everything, "t", "h")
-	wantError(f, err, store.ErrNotFound)
+	wantError(f, try(f.Webhook(f.Context(), store.Everything, "t", "h")).err, store.ErrNotFound)
 	names, _ := webhookIDs(f, store.WebhookQuery{Scope: store.Everything})
 	wantEqual(f, "the webhooks", names, nil)
 	wantEqual(f, "what can be claimed", claimWebhooks(f, claimWebhooksOf(f)), nil)
@@ -266,8 +251,7 @@ func whatIsNotToldIsKept(f *fixture) {
 		wantEqual(f, "how many events there are", len(f.listEvents("t")), 1)
 		few := claimWebhooksOf(f)
 		few.Limit = 1
-		list, err := f.ClaimWebhooks(f.Context(), few)
-		wantOK(f, err)
+		list := try(f.ClaimWebhooks(f.Context(), few)).wantOK(f)
 		wantEqual(f, "which webhook is claimed", list[0].ID, fmt.Sprint("h", i+1))
 		over := advanceOf(f, list[0])
 		over.State = state

@@ -47,8 +47,7 @@ func runOf(f *fixture, id string) *store.WorkflowRun {
 
 func createRuns(f *fixture, runs ...*store.WorkflowRun) {
 	f.Helper()
-	created, err := f.CreateRuns(f.Context(), runs, nil)
-	wantOK(f, err)
+	created := try(f.CreateRuns(f.Context(), runs, nil)).wantOK(f)
 	if len(created) != len(runs) {
 		f.Fatalf("%d of %d runs were new", len(created), len(runs))
 	}
@@ -56,8 +55,7 @@ func createRuns(f *fixture, runs ...*store.WorkflowRun) {
 
 func claimRuns(f *fixture, now time.Time) (ids []string, runs []*store.WorkflowRun) {
 	f.Helper()
-	runs, err := f.ClaimRuns(f.Context(), &store.ClaimRuns{Lease: time.Minute, Limit: 100, Now: now})
-	wantOK(f, err)
+	runs = try(f.ClaimRuns(f.Context(), &store.ClaimRuns{Lease: time.Minute, Limit: 100, Now: now})).wantOK(f)
 	for _, r := range runs {
 		ids = append(ids, r.ID)
 	}
@@ -81,8 +79,7 @@ func beginRun(f *fixture) *store.WorkflowRun {
 func aRunIsReadAsItWasMade(f *fixture) {
 	want := runOf(f, "r")
 	createRuns(f, want)
-	got, err := f.GetRun(f.Context(), allRuns, "acme", "r")
-	wantOK(f, err)
+	got := try(f.GetRun(f.Context(), allRuns, "acme", "r")).wantOK(f)
 	want.Version = 1
 	if !reflect.DeepEqual(got, want) {
 		f.Fatalf("the run is %+v, want %+v", got, want)
@@ -95,13 +92,11 @@ func aRunIsMadeOnce(f *fixture) {
 	other.WorkflowID = "other"
 	foreign := runOf(f, "r")
 	foreign.Owner.Tenant = "globex"
-	created, err := f.CreateRuns(f.Context(), []*store.WorkflowRun{other, foreign, runOf(f, "s")}, nil)
-	wantOK(f, err)
+	created := try(f.CreateRuns(f.Context(), []*store.WorkflowRun{other, foreign, runOf(f, "s")}, nil)).wantOK(f)
 	if !slices.Equal(created, []string{"r", "s"}) {
 		f.Fatalf("new are %q", created)
 	}
-	got, err := f.GetRun(f.Context(), allRuns, "acme", "r")
-	wantOK(f, err)
+	got := try(f.GetRun(f.Context(), allRuns, "acme", "r")).wantOK(f)
 	if got.WorkflowID != "nightly" {
 		f.Fatalf("the run was replaced: %+v", got)
 	}
@@ -149,8 +144,7 @@ func pagesOfRunsMissNothing(f *fixture) {
 	}
 	var got []string
 	for q := (store.RunQuery{Scope: allRuns, Page: store.Page{Limit: 3}}); ; {
-		page, err := f.ListRuns(f.Context(), q)
-		wantOK(f, err)
+		page := try(f.ListRuns(f.Context(), q)).wantOK(f)
 		for _, r := range page.Runs {
 			if r.Definition != nil || r.State != nil || r.Input != nil || len(r.Trigger) == 0 {
 				f.Fatalf("the listed run is %+v", r)
@@ -164,13 +158,11 @@ func pagesOfRunsMissNothing(f *fixture) {
 	if !slices.Equal(got, want) {
 		f.Fatalf("the pages have %q, want %q", got, want)
 	}
-	page, err := f.ListRuns(f.Context(), store.RunQuery{Scope: store.RunScope{Owner: runTenant}, WorkflowID: "other", Status: store.RunPending})
-	wantOK(f, err)
+	page := try(f.ListRuns(f.Context(), store.RunQuery{Scope: store.RunScope{Owner: runTenant}, WorkflowID: "other", Status: store.RunPending})).wantOK(f)
 	if len(page.Runs) != 3 {
 		f.Fatalf("%d runs of the other workflow", len(page.Runs))
 	}
-	page, err = f.ListRuns(f.Context(), store.RunQuery{Scope: allRuns, Whole: true})
-	wantOK(f, err)
+	page = try(f.ListRuns(f.Context(), store.RunQuery{Scope: allRuns, Whole: true})).wantOK(f)
 	for _, r := range page.Runs {
 		if len(r.Definition) == 0 || len(r.Input) == 0 {
 			f.Errorf("the listed run is not whole: %+v", r)
@@ -227,8 +219,7 @@ func aRunIsDueWhenItsTurnWaits(f *fixture) {
 	wantOK(f, f.SaveRun(f.Context(), r))
 	c := f.claimTurn("t")
 	f.suspendTurn(c, "i")
-	claimed, err := f.ClaimRuns(f.Context(), &store.ClaimRuns{Lease: time.Minute, Limit: 1, TurnIDs: []string{"other", "t"}, Now: f.now})
-	wantOK(f, err)
+	claimed := try(f.ClaimRuns(f.Context(), &store.ClaimRuns{Lease: time.Minute, Limit: 1, TurnIDs: []string{"other", "t"}, Now: f.now})).wantOK(f)
 	if len(claimed) != 1 {
 		f.Fatal("the run is not due although its turn waits")
 	}
@@ -260,8 +251,7 @@ func partsOfTheRunsAreClaimed(f *fixture) {
 	} {
 		c := want.claim
 		c.Lease, c.Limit, c.Now = time.Minute, 100, f.now
-		claimed, err := f.ClaimRuns(f.Context(), &c)
-		wantOK(f, err)
+		claimed := try(f.ClaimRuns(f.Context(), &c)).wantOK(f)
 		var ids []string
 		for _, one := range claimed {
 			ids = append(ids, one.ID)
@@ -282,13 +272,11 @@ func manyRunsAreMadeAtOnce(f *fixture) {
 		cursors = append(cursors, store.ScheduleCursor{Tenant: "acme", ID: fmt.Sprint("s", i), Last: f.now})
 	}
 	cursors = append(cursors, store.ScheduleCursor{Tenant: "acme", ID: "s0", Last: f.now.Add(time.Hour)})
-	created, err := f.CreateRuns(f.Context(), append(runs, runOf(f, "r9")), cursors)
-	wantOK(f, err)
+	created := try(f.CreateRuns(f.Context(), append(runs, runOf(f, "r9")), cursors)).wantOK(f)
 	if len(created) != count-1 || slices.Contains(created, "r7") {
 		f.Errorf("%d runs are new, want %d", len(created), count-1)
 	}
-	known, err := f.Cursors(f.Context())
-	wantOK(f, err)
+	known := try(f.Cursors(f.Context())).wantOK(f)
 	if len(known) != count {
 		f.Fatalf("there are %d cursors, want %d", len(known), count)
 	}
@@ -301,8 +289,7 @@ func manyRunsAreMadeAtOnce(f *fixture) {
 
 func aRunOfAnOldVersionIsNotSaved(f *fixture) {
 	createRuns(f, runOf(f, "r"))
-	old, err := f.GetRun(f.Context(), allRuns, "acme", "r")
-	wantOK(f, err)
+	old := try(f.GetRun(f.Context(), allRuns, "acme", "r")).wantOK(f)
 	beginRun(f)
 	old.Status = store.RunFailed
 	if err := f.SaveRun(f.Context(), old); !errors.As(err, new(*store.StateError)) {
@@ -375,8 +362,7 @@ func manyBeginNoMoreThanTheLimit(f *fixture) {
 func aCanceledRunIsDue(f *fixture) {
 	createRuns(f, runOf(f, "r"))
 	r := beginRun(f)
-	_, err := f.CancelRun(f.Context(), allRuns, "acme", "r", "not needed", f.now)
-	wantOK(f, err)
+	try(f.CancelRun(f.Context(), allRuns, "acme", "r", "not needed", f.now)).wantOK(f)
 	ids, runs := claimRuns(f, f.now)
 	if !slices.Equal(ids, []string{"r"}) || runs[0].CancelReason != "not needed" {
 		f.Fatalf("due are %q", ids)
@@ -398,8 +384,7 @@ func liveRunsHaveRevisions(f *fixture) {
 	other := runOf(f, "other")
 	other.Revision = "other"
 	createRuns(f, runOf(f, "a"), runOf(f, "b"), other)
-	got, err := f.LiveRevisions(f.Context())
-	wantOK(f, err)
+	got := try(f.LiveRevisions(f.Context())).wantOK(f)
 	slices.Sort(got)
 	if !slices.Equal(got, []string{"other", "rev"}) {
 		f.Fatalf("the revisions are %q", got)
@@ -413,23 +398,19 @@ func oldRunsAreDeleted(f *fixture) {
 	r.Status, r.FinishedAt = store.RunSucceeded, f.now
 	wantOK(f, f.SaveRun(f.Context(), r))
 	for want, before := range []time.Time{f.now, f.now.Add(time.Second)} {
-		n, err := f.PruneRuns(f.Context(), before, 10)
-		wantOK(f, err)
+		n := try(f.PruneRuns(f.Context(), before, 10)).wantOK(f)
 		if n != want {
 			f.Fatalf("%d runs were deleted, want %d", n, want)
 		}
 	}
-	_, err := f.GetRun(f.Context(), allRuns, "acme", "live")
-	wantOK(f, err)
+	try(f.GetRun(f.Context(), allRuns, "acme", "live")).wantOK(f)
 }
 
 func cursorsOnlyMoveOn(f *fixture) {
 	for _, at := range []time.Duration{0, time.Hour, time.Minute} {
-		_, err := f.CreateRuns(f.Context(), nil, []store.ScheduleCursor{{Tenant: "acme", ID: "s", Last: f.now.Add(at)}, {Tenant: "globex", ID: "s", Last: f.now}})
-		wantOK(f, err)
+		try(f.CreateRuns(f.Context(), nil, []store.ScheduleCursor{{Tenant: "acme", ID: "s", Last: f.now.Add(at)}, {Tenant: "globex", ID: "s", Last: f.now}})).wantOK(f)
 	}
-	got, err := f.Cursors(f.Context())
-	wantOK(f, err)
+	got := try(f.Cursors(f.Context())).wantOK(f)
 	slices.SortFunc(got, func(a, b store.ScheduleCursor) int { return len(a.Tenant) - len(b.Tenant) })
 	want := []store.ScheduleCursor{{Tenant: "acme", ID: "s", Last: f.now.Add(time.Hour)}, {Tenant: "globex", ID: "s", Last: f.now}}
 	if !reflect.DeepEqual(got, want) {
@@ -449,8 +430,7 @@ func triggersAreKept(f *fixture) {
 	}
 	own.Paused = true
 	wantOK(f, f.SaveTrigger(f.Context(), own, false))
-	got, err := f.Triggers(f.Context(), store.RunScope{Owner: alice})
-	wantOK(f, err)
+	got := try(f.Triggers(f.Context(), store.RunScope{Owner: alice})).wantOK(f)
 	if !reflect.DeepEqual(got, []*store.WorkflowTrigger{own, declared}) {
 		f.Fatalf("the triggers are %+v and %+v", got[0], got[1])
 	}
