@@ -52,17 +52,6 @@ func (s *evalShow) erase() {
 // statusSigns mark the outcomes of cases.
 var statusSigns = map[evals.Status]string{evals.Passed: "✓", evals.Failed: "✗", evals.Skipped: "-", evals.Errored: "!"}
 
-func runName(r *evals.Result) string {
-	name := r.Case
-	if r.Variant != "" {
-		name += " [" + r.Variant + "]"
-	}
-	if r.Repeat > 1 {
-		name += fmt.Sprintf(" #%d", r.Repeat)
-	}
-	return name
-}
-
 // caseReport returns a report of case file diagnostics.
 func (l *loaded) caseReport(list diag.List, suite *evals.Suite, p *program) *diag.Report {
 	return &diag.Report{Diagnostics: nameCommand(list, l.command), Version: l.version, Source: suite.Source, Color: terminal.Colored(p.Err)}
@@ -161,7 +150,7 @@ func (p *program) annotateCases(suite *evals.Suite, report *evals.Report) error 
 		file, line, column := suite.Place(r.Case)
 		d := diag.Diagnostic{
 			Code: annotationCodes[r.Status], Severity: diag.Error, Path: diag.Key("cases", r.Case),
-			Message: fmt.Sprintf("case %s: %s: %s", runName(r), r.Status, strings.Join(text, "; ")),
+			Message: fmt.Sprintf("case %s: %s: %s", r.Name(), r.Status, strings.Join(text, "; ")),
 		}
 		if n > 1 {
 			d.Message += fmt.Sprintf(" (%d runs)", n)
@@ -190,7 +179,7 @@ func evalText(report *evals.Report) string {
 	width := 0
 	names := make([]string, len(rows))
 	for i, row := range rows {
-		names[i] = terminal.OneLine(runName(&evals.Result{Case: row.Case, Variant: row.Variant}))
+		names[i] = terminal.OneLine((&evals.Result{Case: row.Case, Variant: row.Variant}).Name())
 		width = max(width, len(names[i]))
 	}
 	for i, row := range rows {
@@ -264,7 +253,7 @@ func shortDuration(d time.Duration) string { return d.Round(time.Millisecond).St
 
 // changeOfCase describes how a case differs from the baseline; empty if it does not.
 func changeOfCase(c *evals.Change, tolerance float64) string {
-	name := terminal.OneLine(runName(&evals.Result{Case: cmp.Or(c.Case, "all cases"), Variant: c.Variant}))
+	name := terminal.OneLine((&evals.Result{Case: cmp.Or(c.Case, "all cases"), Variant: c.Variant}).Name())
 	rates := evals.Percent(c.Before.Rate) + " → " + evals.Percent(c.After.Rate)
 	switch {
 	case c.Regressed(tolerance):

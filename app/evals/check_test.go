@@ -152,7 +152,7 @@ func TestWhatDecidesAResultIsNotTakenFromEarlierResults(t *testing.T) {
 	configured := &config.File{Tools: []config.Entry[tools.Kind]{{ID: "price", Config: tool}}}
 	suite := loadCasesIn(t, dir, cases)
 	runAll(t, &evals.Runner{Runtime: s.runtime, Suite: suite, Mode: evals.ModeRecord})
-	recording, err := os.ReadFile(evals.RecordingPath(dir, "c"))
+	recording, err := os.ReadFile(filepath.Join(dir, "recordings", "c.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func TestADraftHasNoSecrets(t *testing.T) {
 			t.Fatal(err)
 		}
 		text, _ := os.ReadFile(file)
-		results, err := os.ReadFile(evals.ToolRepliesPath(filepath.Dir(file), "hidden"))
+		results, err := os.ReadFile(filepath.Join(filepath.Dir(file), "recordings", "hidden.tools.jsonl"))
 		if both := string(text) + string(results); err != nil || hide(both) != both {
 			t.Errorf("%v\n%s\n%s", err, text, results)
 		}

@@ -59,7 +59,7 @@ func TestACaseWithSecretsIsReplayed(t *testing.T) {
 			t.Errorf("%s: %s: %q", runner.Mode, r.Status, failures)
 		}
 	}
-	data, err := os.ReadFile(evals.RecordingPath(dir, "c"))
+	data, err := os.ReadFile(filepath.Join(dir, "recordings", "c.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}

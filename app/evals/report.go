@@ -34,9 +34,9 @@ type Uncompared struct {
 
 // NewReport returns the report of results, compared with a baseline if there is one.
 func NewReport(results, baseline []*Result, tolerance float64) *Report {
-	r := &Report{Summary: Summarize(results), Results: results, Baseline: baseline, Tolerance: tolerance}
+	r := &Report{Summary: summarize(results), Results: results, Baseline: baseline, Tolerance: tolerance}
 	if baseline != nil {
-		r.Changes = Compare(baseline, results)
+		r.Changes = compare(baseline, results)
 		r.Uncompared = findUncompared(baseline, results)
 	}
 	return r
@@ -111,7 +111,7 @@ func (r *Report) Rows() []*Row {
 		row.Runs = append(row.Runs, one)
 	}
 	for _, row := range rows {
-		row.Summary = Summarize(row.Runs)
+		row.Summary = summarize(row.Runs)
 		if i := r.changeOf(row.Case, row.Variant); i >= 0 {
 			row.Change = &r.Changes[i]
 		}
@@ -125,14 +125,7 @@ func (r *Report) WriteJUnit(w io.Writer) error {
 	suite := junit.Testsuite{Name: "evals", Time: formatSeconds(0)}
 	var total time.Duration
 	for _, one := range r.Results {
-		name := one.Case
-		if one.Variant != "" {
-			name += " [" + one.Variant + "]"
-		}
-		if one.Repeat > 1 {
-			name += fmt.Sprintf(" #%d", one.Repeat)
-		}
-		tc := junit.Testcase{Name: xmlText(name), Classname: one.Agent, Time: formatSeconds(one.Duration)}
+		tc := junit.Testcase{Name: xmlText(one.Name()), Classname: one.Agent, Time: formatSeconds(one.Duration)}
 		outcome := &junit.Result{Message: xmlText(firstFailure(one)), Data: xmlText(describeFailures(one))}
 		switch {
 		case r.IsExcused(one):

@@ -72,10 +72,10 @@ func TestAReportSaysWhichRunsCount(t *testing.T) {
 // TestTheSummaryHasTheCostOfCanceledRuns adds a run that was canceled after a model call.
 func TestTheSummaryHasTheCostOfCanceledRuns(t *testing.T) {
 	t.Parallel()
-	s := evals.Summarize([]*evals.Result{
+	s := evals.NewReport([]*evals.Result{
 		{Case: "a", Status: evals.Passed, Usage: event.Usage{Input: 1}, Cost: &event.Cost{Amount: 1, Currency: "USD"}, Duration: 1},
 		{Case: "b", Status: evals.Skipped, Usage: event.Usage{Input: 2}, Cost: &event.Cost{Amount: 2, Currency: "USD"}, Duration: 9},
-	})
+	}, nil, 0).Summary
 	if s.Cost.Amount != 3 || s.Usage.Input != 3 || s.P95 != 1 || s.Skipped != 1 {
 		t.Errorf("the summary is %+v", s)
 	}

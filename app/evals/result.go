@@ -2,6 +2,7 @@ package evals
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/agentruntime/agentruntime/event"
@@ -45,6 +46,18 @@ type Result struct {
 	Usage    event.Usage   `json:"usage,omitzero"`
 	Cost     *event.Cost   `json:"cost,omitempty"`
 	Duration time.Duration `json:"duration_ns"`
+}
+
+// Name returns the case, with its variant and the number of a repeated run.
+func (r *Result) Name() string {
+	name := r.Case
+	if r.Variant != "" {
+		name += " [" + r.Variant + "]"
+	}
+	if r.Repeat > 1 {
+		name += fmt.Sprintf(" #%d", r.Repeat)
+	}
+	return name
 }
 
 // Failure is an unmet expectation.

@@ -48,7 +48,7 @@ var errCaseFailed = errors.New("the case cannot continue")
 func (r *run) runTurns(ctx context.Context, models, judges model.Interceptor) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	replies, err := readToolReplies(ToolRepliesPath(r.dir, r.c.ID))
+	replies, err := readToolReplies(toolRepliesPath(r.dir, r.c.ID))
 	if err != nil {
 		return err
 	}
@@ -248,7 +248,7 @@ func (r *run) runTurn(ctx context.Context, t *Turn) (*TurnResult, error) {
 	for i := range result.Artifacts {
 		out.artifacts[result.Artifacts[i].ID] = result.Artifacts[i].Data
 	}
-	if _, open := errors.AsType[*UnansweredError](unanswered); open {
+	if _, open := errors.AsType[*unansweredError](unanswered); open {
 		out.Status, out.Termination = event.StatusWaiting, event.Termination{Type: event.Suspended, Detail: unanswered.Error()}
 		unanswered = nil
 	}

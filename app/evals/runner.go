@@ -25,6 +25,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/redact"
 	"github.com/agentruntime/agentruntime/model/recorded"
 	"github.com/agentruntime/agentruntime/runtime"
+	"golang.org/x/time/rate"
 )
 
 // Mode selects the source of model answers in cases that replay a recording.
@@ -124,8 +125,10 @@ func (r *Runner) Run(ctx context.Context) ([]*Result, error) {
 			b.addCost(one)
 		}
 	}
-	pace := newPace(r.PerMinute)
-	defer pace.stop()
+	pace := rate.NewLimiter(rate.Inf, 1)
+	if r.PerMinute > 0 {
+		pace.SetLimit(rate.Every(time.Minute / time.Duration(r.PerMinute)))
+	}
 	slots := make(chan struct{}, max(r.Parallel, 1))
 	var running sync.WaitGroup
 	for i, j := range jobs {
@@ -134,7 +137,10 @@ func (r *Runner) Run(ctx context.Context) ([]*Result, error) {
 		}
 		slots <- struct{}{} // a run ends soon after ctx does
 		if ctx.Err() == nil && !b.isSpent() {
-			pace.wait(ctx)
+			select {
+			case <-time.After(pace.Reserve().Delay()):
+			case <-ctx.Done():
+			}
 		}
 		if ctx.Err() != nil || b.isSpent() {
 			<-slots
@@ -260,9 +266,9 @@ func hashFiles(sum io.Writer, names []string) {
 // programs.
 func (b *batch) filesOf(c *Case) []string {
 	dir := b.Suite.Dir(c.ID)
-	names := []string{ToolRepliesPath(dir, c.ID)}
+	names := []string{toolRepliesPath(dir, c.ID)}
 	if b.Mode != ModeRecord && b.Mode != ModeLive {
-		names = append(names, RecordingPath(dir, c.ID), judgesPath(dir, c.ID))
+		names = append(names, recordingPath(dir, c.ID), judgesPath(dir, c.ID))
 	}
 	judges := slices.Clone(c.Expect.Judges)
 	for i := range c.Turns {
@@ -308,7 +314,7 @@ func (b *batch) runCase(ctx context.Context, j job) (result *Result) {
 	}
 	compiled, _ := j.c.compile()
 	dir := b.Suite.Dir(j.c.ID)
-	models, judges := b.sourceOf(j, RecordingPath(dir, j.c.ID)), b.sourceOf(j, judgesPath(dir, j.c.ID))
+	models, judges := b.sourceOf(j, recordingPath(dir, j.c.ID)), b.sourceOf(j, judgesPath(dir, j.c.ID))
 	one := &run{
 		compiled: compiled, c: j.c, dir: dir, runtime: b.Runtime, graders: b.Graders, result: result, rev: rev,
 	}
@@ -338,7 +344,7 @@ func (b *batch) runCase(ctx context.Context, j job) (result *Result) {
 
 // describeError describes the error of a run.
 func (b *batch) describeError(err error) string {
-	stale, ok := errors.AsType[*StaleError](err)
+	stale, ok := errors.AsType[*staleError](err)
 	switch {
 	case !ok:
 		return err.Error()
@@ -407,37 +413,5 @@ func (b *batch) redactResult(r *Result) {
 		for i := range t.Verdicts {
 			t.Verdicts[i].Comment, t.Verdicts[i].Prompt = b.redact(t.Verdicts[i].Comment), b.redact(t.Verdicts[i].Prompt)
 		}
-	}
-}
-
-// pace limits the number of runs started per minute.
-type pace struct {
-	ticker *time.Ticker
-	begun  bool
-}
-
-func newPace(perMinute int) *pace {
-	if perMinute <= 0 {
-		return new(pace)
-	}
-	return &pace{ticker: time.NewTicker(max(time.Minute/time.Duration(perMinute), 1))}
-}
-
-// wait returns when the next run may start, or when ctx ends. The first run starts immediately.
-func (p *pace) wait(ctx context.Context) {
-	first := !p.begun
-	p.begun = true
-	if p.ticker == nil || first {
-		return
-	}
-	select {
-	case <-p.ticker.C:
-	case <-ctx.Done():
-	}
-}
-
-func (p *pace) stop() {
-	if p.ticker != nil {
-		p.ticker.Stop()
 	}
 }

@@ -55,7 +55,7 @@ func TestARecordingAnswersUntilThePromptChanges(t *testing.T) {
 	if r, failures := greet("hi", evals.ModeRecord); r.Status != evals.Passed || r.Deterministic {
 		t.Fatalf("%s: %q", r.Status, failures)
 	}
-	recording, err := os.ReadFile(evals.RecordingPath(dir, "greet"))
+	recording, err := os.ReadFile(filepath.Join(dir, "recordings", "greet.jsonl"))
 	if err != nil || strings.Contains(string(recording), secret) {
 		t.Fatalf("%v: %s", err, recording)
 	}
@@ -274,7 +274,7 @@ func TestAnInterruptedRunContinuesWithoutAskingTwice(t *testing.T) {
 		t.Error("a canceled run has no error")
 	}
 	results := runAll(t, &evals.Runner{Runtime: s.runtime, Suite: suite, Done: kept})
-	if sum := evals.Summarize(results); sum.Passed != 4 {
+	if sum := evals.NewReport(results, nil, 0).Summary; sum.Passed != 4 {
 		t.Errorf("%+v", sum)
 	}
 	if n := provider.asked.Load(); n != 8 {
@@ -303,7 +303,7 @@ func TestTheTrueRateLiesInTheInterval(t *testing.T) {
 	})
 	inside := 0
 	for run := range slices.Chunk(results, repeats) {
-		if r := evals.Summarize(run); r.Runs == repeats && r.Low <= rate && rate <= r.High {
+		if r := evals.NewReport(run, nil, 0).Summary; r.Runs == repeats && r.Low <= rate && rate <= r.High {
 			inside++
 		}
 	}

@@ -29,8 +29,8 @@ type Rate struct {
 	High float64 `json:"high"`
 }
 
-// NewRate returns the rate of runs that passed.
-func NewRate(passed, runs int) Rate {
+// newRate returns the rate of runs that passed.
+func newRate(passed, runs int) Rate {
 	r := Rate{Passed: passed, Runs: runs, High: 1}
 	if runs == 0 {
 		return r
@@ -86,8 +86,8 @@ type Summary struct {
 	P95   time.Duration `json:"p95_ns"`
 }
 
-// Summarize summarizes results. Errored and skipped runs do not count for the rate.
-func Summarize(results []*Result) Summary {
+// summarize summarizes results. Errored and skipped runs do not count for the rate.
+func summarize(results []*Result) Summary {
 	var s Summary
 	var durations []time.Duration
 	passed := 0
@@ -107,7 +107,7 @@ func Summarize(results []*Result) Summary {
 		}
 		durations = append(durations, r.Duration)
 	}
-	s.Rate = NewRate(passed, passed+s.Failed)
+	s.Rate = newRate(passed, passed+s.Failed)
 	slices.Sort(durations)
 	s.P50, s.P95 = percentile(durations, 50), percentile(durations, 95)
 	return s
@@ -191,10 +191,10 @@ func (c *Change) Regressed(tolerance float64) bool {
 	return c.Significant && c.Difference < -tolerance
 }
 
-// Compare compares results with a baseline: case by case, then each variant as a whole if its runs
+// compare compares results with a baseline: case by case, then each variant as a whole if its runs
 // vary. It omits cases that only one side has. A variant missing from the baseline is compared with
 // all of the baseline's runs of the case.
-func Compare(before, after []*Result) []Change {
+func compare(before, after []*Result) []Change {
 	was, rows := ratesOf(before), groupRuns(before)
 	var changes []Change
 	pairs, variants, varying := make(map[string][]pair), []string(nil), make(map[string]bool)
@@ -250,7 +250,7 @@ func newChange(id, variant string, pairs []pair) Change {
 		before.Passed, before.Runs = before.Passed+p.before.Passed, before.Runs+p.before.Runs
 		after.Passed, after.Runs = after.Passed+p.after.Passed, after.Runs+p.after.Runs
 	}
-	c := Change{Case: id, Variant: variant, Before: NewRate(before.Passed, before.Runs), After: NewRate(after.Passed, after.Runs)}
+	c := Change{Case: id, Variant: variant, Before: newRate(before.Passed, before.Runs), After: newRate(after.Passed, after.Runs)}
 	c.Difference, c.P = improvementOf(pairs)
 	return c
 }
@@ -289,7 +289,7 @@ func ratesOf(results []*Result) map[string]Rate {
 	}
 	rates := make(map[string]Rate, len(counts))
 	for id, n := range counts {
-		rates[id] = NewRate(n.passed, n.runs)
+		rates[id] = newRate(n.passed, n.runs)
 	}
 	return rates
 }

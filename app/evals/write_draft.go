@@ -46,7 +46,7 @@ func WriteDraft(d *evalcase.Draft, file string, suite []string, hide func(string
 			}
 			lines.Write(append(line, '\n'))
 		}
-		if err := writeFile(ToolRepliesPath(filepath.Dir(file), d.ID), lines.Bytes()); err != nil {
+		if err := writeFile(toolRepliesPath(filepath.Dir(file), d.ID), lines.Bytes()); err != nil {
 			return err
 		}
 	}
