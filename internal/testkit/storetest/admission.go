@@ -93,8 +93,7 @@ func aWaitingTurnKeepsItsSession(f *fixture) {
 }
 
 func anEndFromOutsideAdmitsTheNext(f *fixture) {
-	f.createSessions("s")
-	f.createTurns("s", "t1", "t2", "t3", "t4")
+	f.createQueued("s", "t1", "t2", "t3", "t4")
 	f.wantJobs("t1")
 	f.endTurn("t3") // held
 	f.wantJobs()
@@ -115,8 +114,7 @@ func aTurnThatEndsInTheQueueMakesNoJob(f *fixture) {
 }
 
 func aHeldTurnCannotBeClaimed(f *fixture) {
-	f.createSessions("s")
-	f.createTurns("s", "t1", "t2")
+	f.createQueued("s", "t1", "t2")
 	f.wantJobs("t1")
 	wantHeld(f, "t2") // t1 has not even started
 	f.wantJobs()

@@ -30,8 +30,7 @@ func aTurnChangesWithItsState(f *fixture) {
 		got := f.getTurn("t")
 		wantEqual(f, "when the turn changed by "+what, got.ChangedAt, want)
 	}
-	f.createSessions("s")
-	f.createTurns("s", "t")
+	f.createQueued("s", "t")
 	changed("being made", start)
 	claimedAt := later()
 	c := f.claimTurn("t")
@@ -51,9 +50,7 @@ func aTurnChangesWithItsState(f *fixture) {
 	changed("a heartbeat", claimedAt)
 
 	yieldedAt := later()
-	yield := f.commitOf(c)
-	yield.Yield = true
-	f.commitTurn(yield)
+	f.yieldTurn(c)
 	changed("being handed back", yieldedAt)
 	later()
 	c = f.claimTurn("t")

@@ -20,8 +20,7 @@ var claimTests = []test{
 }
 
 func aClaimMakesATurnTheWorkers(f *fixture) {
-	f.createSessions("s")
-	f.createTurns("s", "t")
+	f.createQueued("s", "t")
 	before := time.Now().Add(-time.Minute)
 	claimed := f.claimTurn("t")
 	after := time.Now().Add(time.Minute)
@@ -43,8 +42,7 @@ func aClaimMakesATurnTheWorkers(f *fixture) {
 }
 
 func eachClaimRaisesTheFence(f *fixture) {
-	f.createSessions("s")
-	f.createTurns("s", "t")
+	f.createQueued("s", "t")
 	started := f.now
 	for fence := int64(1); fence < 5; fence++ {
 		f.now = f.now.Add(time.Second)
@@ -52,9 +50,7 @@ func eachClaimRaisesTheFence(f *fixture) {
 		wantEqual(f, "the fence", claimed.Turn.Fence, fence)
 		wantEqual(f, "the fence that is kept", f.getTurn("t").Fence, fence)
 		wantEqual(f, "when it started", claimed.Turn.StartedAt, started.Add(time.Second))
-		yield := f.commitOf(claimed)
-		yield.Yield = true
-		f.commitTurn(yield)
+		f.yieldTurn(claimed)
 		wantEqual(f, "the fence of a turn that was handed back", f.getTurn("t").Fence, fence)
 	}
 }
@@ -107,8 +103,7 @@ func aTurnMayGoOnFromAnotherSnapshot(f *fixture) {
 	wantEqual(f, "the id of its snapshot", c.Snapshot.ID, "snapshot-t1")
 	f.finishTurn(c)
 	wantEqual(f, "the tip", f.getSession("s").Tip, "snapshot-t3")
-	all := try(f.Conversation(f.Context(), "snapshot-t3")).wantOK(f)
-	wantEqual(f, "the conversation", all, textMessages("input of t1", "answer of t1", "input of t3", "answer of t3"))
+	wantConversation(f, "snapshot-t3", "input of t1", "answer of t1", "input of t3", "answer of t3")
 }
 
 func aTurnMayGoOnFromNothing(f *fixture) {
@@ -127,8 +122,7 @@ func aTurnMayGoOnFromNothing(f *fixture) {
 	c = f.claimTurn("t2")
 	wantEqual(f, "what it goes on from later", c.Turn.ParentSnapshotID, "")
 	f.finishTurn(c)
-	all := try(f.Conversation(f.Context(), "snapshot-t2")).wantOK(f)
-	wantEqual(f, "the conversation", all, textMessages("input of t2", "answer of t2"))
+	wantConversation(f, "snapshot-t2", "input of t2", "answer of t2")
 }
 
 func aTurnThatBeginsHasNothingButItsInput(f *fixture) {
@@ -175,8 +169,7 @@ func aTurnThatGoesOnHasAllItHad(f *fixture) {
 }
 
 func aTurnKeepsTheRevisionOfItsFirstClaim(f *fixture) {
-	f.createSessions("s")
-	f.createTurns("s", "t")
+	f.createQueued("s", "t")
 	wantEqual(f, "the revision before the first claim", f.getTurn("t").Revision, "")
 	for _, current := range []string{"first", "second"} {
 		c := f.claimOf("t")
@@ -186,8 +179,6 @@ func aTurnKeepsTheRevisionOfItsFirstClaim(f *fixture) {
 		wantEqual(f, "the revision that is kept", f.getTurn("t").Revision, "first")
 		page := try(f.Turns(f.Context(), store.TurnQuery{Scope: store.Everything})).wantOK(f)
 		wantEqual(f, "the revision in the list", page.Turns[0].Revision, "first")
-		yield := f.commitOf(claimed)
-		yield.Yield = true
-		f.commitTurn(yield)
+		f.yieldTurn(claimed)
 	}
 }

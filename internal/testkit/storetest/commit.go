@@ -98,8 +98,7 @@ func eventsWithAGapAreRefused(f *fixture) {
 	}
 	wantEqual(f, "the turn", f.getTurn("t"), before)
 	wantEqual(f, "how many events there are", len(f.listEvents("t")), 2)
-	own := try(f.OwnMessages(f.Context(), "t")).wantOK(f)
-	wantEqual(f, "the messages", own, textMessages("input of t"))
+	wantEqual(f, "the messages", try(f.OwnMessages(f.Context(), "t")).wantOK(f), textMessages("input of t"))
 	last := f.finishOf(c) // the worker still holds the turn
 	last.Events = append(last.Events, f.eventOf(&c.Turn, 3, `{}`))
 	f.commitTurn(last)
@@ -206,9 +205,7 @@ func theJournalIsKeptByKey(f *fixture) {
 	wantEqual(f, "the journal", journal, []store.JournalRow{ended, row("k1", "ended"), row("k2", "began"), row("k0", "ended")})
 	journal = try(f.Journal(f.Context(), "none")).wantOK(f)
 	wantEqual(f, "the journal of an unknown turn", journal, nil)
-	yield := f.commitOf(c)
-	yield.Yield = true
-	f.commitTurn(yield)
+	f.yieldTurn(c)
 	wantEqual(f, "the journal that a worker is given", f.claimTurn("t").Journal, []store.JournalRow{ended, row("k1", "ended"), row("k2", "began"), row("k0", "ended")})
 }
 
@@ -233,8 +230,7 @@ func theStateIsReplaced(f *fixture) {
 }
 
 func aStateClearsTheStrikes(f *fixture) {
-	f.createSessions("s")
-	f.createTurns("s", "t")
+	f.createQueued("s", "t")
 	lapseLease(f, "t")
 	lapseLease(f, "t")
 	c := f.claimTurn("t")

@@ -70,9 +70,7 @@ func aTurnHasOneOwner(f *fixture) {
 		for id, c := range owners {
 			wantEqual(f, "the fence of "+id, c.Turn.Fence, int64(round+1))
 			wantEqual(f, "the owner of "+id, f.getTurn(id).Worker, c.Turn.Worker)
-			yield := f.commitOf(c)
-			yield.Yield = true
-			f.commitTurn(yield)
+			f.yieldTurn(c)
 		}
 	}
 }
@@ -264,8 +262,7 @@ func oneOfManyAnswersStands(f *fixture) {
 }
 
 func reapTakesATurnOnce(f *fixture) {
-	f.createSessions("s")
-	f.createTurns("s", "t")
+	f.createQueued("s", "t")
 	f.wantJobs("t")
 	c := f.claimOf("t")
 	c.Lease, c.Now = brief, f.now

@@ -83,8 +83,7 @@ func aTurnThatBecameDueWaitsForItsSession(f *fixture) {
 }
 
 func aTurnThatBecameDueComesFirst(f *fixture) {
-	f.createSessions("s")
-	f.createTurns("s", "t1")
+	f.createQueued("s", "t1")
 	f.createDelayed("s", "t2", time.Hour)
 	f.createTurns("s", "t3")
 	f.queue.Take()

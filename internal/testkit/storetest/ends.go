@@ -53,15 +53,13 @@ func aTurnThatFailsLeavesTheTip(f *fixture) {
 		wantEqual(f, "when it ended", got.FinishedAt, f.now)
 		wantEqual(f, "the tip", f.getSession("s").Tip, "snapshot-t1")
 		wantError(f, try(f.Snapshot(f.Context(), store.Everything, "snapshot-"+id)).err, store.ErrNotFound)
-		own := try(f.OwnMessages(f.Context(), id)).wantOK(f)
-		wantEqual(f, "its messages", own, textMessages("input of "+id, "half an answer"))
+		wantEqual(f, "its messages", try(f.OwnMessages(f.Context(), id)).wantOK(f), textMessages("input of "+id, "half an answer"))
 	}
 	f.createTurns("s", "t2")
 	c := f.claimTurn("t2")
 	wantEqual(f, "what the next turn goes on from", c.Turn.ParentSnapshotID, "snapshot-t1")
 	f.finishTurn(c)
-	all := try(f.Conversation(f.Context(), "snapshot-t2")).wantOK(f)
-	wantEqual(f, "the conversation", all, textMessages("input of t1", "answer of t1", "input of t2", "answer of t2"))
+	wantConversation(f, "snapshot-t2", "input of t1", "answer of t1", "input of t2", "answer of t2")
 }
 
 func aFinishCancelsWhatIsOpen(f *fixture) {

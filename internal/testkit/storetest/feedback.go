@@ -22,8 +22,7 @@ func createRated(f *fixture, session, turn string) *store.Turn {
 	f.Helper()
 	f.createSessions(session)
 	f.createSucceeded(session, turn)
-	found := try(f.Turn(f.Context(), store.Everything, turn)).wantOK(f)
-	return found
+	return try(f.Turn(f.Context(), store.Everything, turn)).wantOK(f)
 }
 
 // rateTurn rates a turn; a negative score omits the score.
@@ -33,8 +32,7 @@ func rateTurn(f *fixture, turn, name string, score float64) *store.Feedback {
 	if score >= 0 {
 		given.Score = &score
 	}
-	saved := try(f.SaveFeedback(f.Context(), store.Everything, given, 3)).wantOK(f)
-	return saved
+	return try(f.SaveFeedback(f.Context(), store.Everything, given, 3)).wantOK(f)
 }
 
 // feedbackNames returns turn, name and score of a page of feedback.

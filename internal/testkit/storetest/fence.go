@@ -25,8 +25,7 @@ func aWrongFenceIsRefused(f *fixture) {
 }
 
 func aTurnThatWasTakenOverIsAnothersNow(f *fixture) {
-	f.createSessions("s")
-	f.createTurns("s", "t")
+	f.createQueued("s", "t")
 	old := lapseLease(f, "t")
 	f.wantFenced(f.finishOf(old)) // nobody has it yet
 	c := f.claimOf("t")
@@ -44,8 +43,7 @@ func aTurnThatWasTakenOverIsAnothersNow(f *fixture) {
 }
 
 func aTurnThatNobodyRunsTakesNoCommit(f *fixture) {
-	f.createSessions("s")
-	f.createTurns("s", "t")
+	f.createQueued("s", "t")
 	f.wantFenced(&store.Commit{TurnID: "t", Now: f.now}) // its fence is 0
 	c := f.claimTurn("t")
 	f.suspendTurn(c, "q")
@@ -53,9 +51,7 @@ func aTurnThatNobodyRunsTakesNoCommit(f *fixture) {
 	f.answerTurn("t", "q", "yes")
 	f.wantFenced(f.commitOf(c))
 	c = f.claimTurn("t")
-	yield := f.commitOf(c)
-	yield.Yield = true
-	f.commitTurn(yield)
+	f.yieldTurn(c)
 	f.wantFenced(f.commitOf(c))
 }
 
@@ -100,10 +96,8 @@ func nothingOfARefusedCommitIsThere(f *fixture) {
 		wantEqual(f, "the turn", f.getTurn("t"), before)
 		wantEqual(f, "the session", f.getSession("s"), session)
 		wantEqual(f, "the events", f.listEvents("t"), nil)
-		own := try(f.OwnMessages(f.Context(), "t")).wantOK(f)
-		wantEqual(f, "the messages", own, textMessages("input of t"))
-		journal := try(f.Journal(f.Context(), "t")).wantOK(f)
-		wantEqual(f, "the journal", journal, nil)
+		wantEqual(f, "the messages", try(f.OwnMessages(f.Context(), "t")).wantOK(f), textMessages("input of t"))
+		wantEqual(f, "the journal", try(f.Journal(f.Context(), "t")).wantOK(f), nil)
 		wantError(f, try(f.Artifact(f.Context(), store.Everything, "late")).err, store.ErrNotFound)
 		wantError(f, try(f.Interaction(f.Context(), store.Everything, "t", "q")).err, store.ErrNotFound)
 		wantError(f, try(f.Snapshot(f.Context(), store.Everything, c.Turn.SnapshotID)).err, store.ErrNotFound)

@@ -97,8 +97,7 @@ func aTurnIsReplayedWhateverBecameOfIt(f *fixture) {
 }
 
 func aRefusedRequestUsesNoKey(f *fixture) {
-	f.createSessions("s")
-	f.createTurns("s", "t1")
+	f.createQueued("s", "t1")
 	n := f.turnOf("s", "t2")
 	n.Key, n.Reject = newKey("k", "h"), true
 	wantAs(f, try(f.CreateTurn(f.Context(), n)).err, &store.BusyError{SessionID: "s", TurnID: "t1"})

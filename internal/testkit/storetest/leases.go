@@ -47,8 +47,7 @@ func reapTurns(f *fixture, n int) {
 }
 
 func aHeartbeatProlongsALease(f *fixture) {
-	f.createSessions("s")
-	f.createTurns("s", "t")
+	f.createQueued("s", "t")
 	c := f.claimOf("t")
 	c.Lease = time.Minute
 	claimed := try(f.Claim(f.Context(), c)).wantOK(f)
@@ -83,8 +82,7 @@ func aHeartbeatTellsWhatIsLost(f *fixture) {
 	yield := &store.Commit{TurnID: "taken over", Fence: 1, Now: f.now, Yield: true}
 	f.commitTurn(yield)
 	f.claimTurn("taken over") // by the same worker, but later
-	f.createSessions("s6")
-	f.createTurns("s6", "others")
+	f.createQueued("s6", "others")
 	other := f.claimOf("others")
 	other.Worker = "worker-2"
 	try(f.Claim(f.Context(), other)).wantOK(f)
@@ -135,8 +133,7 @@ func aLeaseGoesByTheClockOfTheStore(f *fixture) {
 }
 
 func aLeaseThatEndedMakesTheTurnPending(f *fixture) {
-	f.createSessions("s")
-	f.createTurns("s", "t")
+	f.createQueued("s", "t")
 	f.wantJobs("t")
 	c := f.claimOf("t")
 	c.Lease, c.Now = brief, time.Now()
@@ -163,8 +160,7 @@ func aLeaseThatEndedMakesTheTurnPending(f *fixture) {
 }
 
 func strikesAdd(f *fixture) {
-	f.createSessions("s")
-	f.createTurns("s", "t")
+	f.createQueued("s", "t")
 	for n := range 3 {
 		lapseLease(f, "t")
 		wantEqual(f, "the strikes", f.getTurn("t").Strikes, n+1)
@@ -192,8 +188,7 @@ func reapTakesOnlyWhatEnded(f *fixture) {
 }
 
 func aTurnThatWasTakenKeepsItsSession(f *fixture) {
-	f.createSessions("s")
-	f.createTurns("s", "t1", "t2")
+	f.createQueued("s", "t1", "t2")
 	lapseLease(f, "t1")
 	f.wantJobs("t1", "t1")
 	wantHeld(f, "t2")

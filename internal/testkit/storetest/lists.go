@@ -167,8 +167,7 @@ func walkPages(list func(p store.Page) (ids []string, next string), limit int) (
 
 // A filter comes from the client and may contain anything.
 func nothingMatchesATextThatNoStoreHas(f *fixture) {
-	f.createSessions("s")
-	f.createTurns("s", "t")
+	f.createQueued("s", "t")
 	for _, text := range []string{"a\x00b", "a\xffb"} {
 		for _, q := range []store.SessionQuery{{AgentID: text}, {Labels: map[string]string{text: "a"}}, {Labels: map[string]string{"a": text}}} {
 			q.Scope = store.Of(ann)
@@ -256,8 +255,7 @@ func aPageStaysWhileTheListGrows(f *fixture) {
 }
 
 func pagesHaveBounds(f *fixture) {
-	f.createSessions("s")
-	f.createTurns("s", numberedNames("t", store.DefaultPage+1)...)
+	f.createQueued("s", numberedNames("t", store.DefaultPage+1)...)
 	for _, limit := range []int{0, -1} {
 		ids, next := turnIDs(f, store.TurnQuery{Scope: store.Of(ann), Page: store.Page{Limit: limit}})
 		wantEqual(f, "how many turns a page has that does not say", len(ids), store.DefaultPage)

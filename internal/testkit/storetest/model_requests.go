@@ -23,13 +23,11 @@ func saveModelRequest(f *fixture, turn, message string, call int, request string
 
 func modelRequests(f *fixture, turn, message string) []*store.ModelRequest {
 	f.Helper()
-	list := try(f.ModelRequests(f.Context(), turn, message)).wantOK(f)
-	return list
+	return try(f.ModelRequests(f.Context(), turn, message)).wantOK(f)
 }
 
 func modelRequestsAreReadInOrder(f *fixture) {
-	f.createSessions("s")
-	f.createTurns("s", "t", "u")
+	f.createQueued("s", "t", "u")
 	second, first := saveModelRequest(f, "t", "m1", 2, `{"n":2}`), saveModelRequest(f, "t", "m1", 1, `{"n":1}`)
 	other := saveModelRequest(f, "t", "m2", 3, `{}`)
 	saveModelRequest(f, "u", "m1", 1, `{"turn":"u"}`)

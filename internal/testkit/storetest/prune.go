@@ -19,8 +19,7 @@ var pruneTests = []test{
 
 func pruneStore(f *fixture, r store.Retention) store.Pruned {
 	f.Helper()
-	pruned := try(f.Prune(f.Context(), r)).wantOK(f)
-	return pruned
+	return try(f.Prune(f.Context(), r)).wantOK(f)
 }
 
 func oldSessionsAreDeleted(f *fixture) {
@@ -66,8 +65,7 @@ func oldEventsAreDeleted(f *fixture) {
 	r.Events = time.Minute
 	wantEqual(f, "what was deleted", pruneStore(f, r), store.Pruned{Turns: 1})
 	wantEqual(f, "the events", f.listEvents("t"), nil)
-	journal := try(f.Journal(f.Context(), "t")).wantOK(f)
-	wantEqual(f, "the journal", journal, nil)
+	wantEqual(f, "the journal", try(f.Journal(f.Context(), "t")).wantOK(f), nil)
 	wantEqual(f, "the turn", f.getTurn("t"), before)
 	wantConversation(f, "snapshot-t", "input of t", "answer of t")
 	try(f.Artifact(f.Context(), store.Of(ann), "artifact-t")).wantOK(f)

@@ -57,10 +57,16 @@ func (f *fixture) createTurns(session string, ids ...string) {
 	}
 }
 
+// createQueued creates a session of ann with turns that no worker has claimed.
+func (f *fixture) createQueued(session string, turns ...string) {
+	f.Helper()
+	f.createSessions(session)
+	f.createTurns(session, turns...)
+}
+
 func (f *fixture) createTurn(n *store.NewTurn) *store.Turn {
 	f.Helper()
-	made := try(f.CreateTurn(f.Context(), n)).wantOK(f)
-	return made
+	return try(f.CreateTurn(f.Context(), n)).wantOK(f)
 }
 
 // createDelayed creates a turn that is due after a delay.
@@ -77,8 +83,7 @@ func (f *fixture) claimOf(id string) *store.Claim {
 
 func (f *fixture) claimTurn(id string) *store.Claimed {
 	f.Helper()
-	claimed := try(f.Claim(f.Context(), f.claimOf(id))).wantOK(f)
-	return claimed
+	return try(f.Claim(f.Context(), f.claimOf(id))).wantOK(f)
 }
 
 // createStarted creates a turn of a session and claims it.
@@ -91,8 +96,7 @@ func (f *fixture) createStarted(session, turn string) *store.Claimed {
 // createRunning creates a session with a turn that a worker runs.
 func (f *fixture) createRunning(session, turn string) *store.Claimed {
 	f.Helper()
-	f.createSessions(session)
-	f.createTurns(session, turn)
+	f.createQueued(session, turn)
 	claimed := f.claimTurn(turn)
 	f.wantJobs(turn)
 	return claimed
@@ -106,6 +110,14 @@ func (f *fixture) commitOf(c *store.Claimed) *store.Commit {
 func (f *fixture) commitTurn(c *store.Commit) {
 	f.Helper()
 	wantOK(f, f.Commit(f.Context(), c))
+}
+
+// yieldTurn hands a turn back.
+func (f *fixture) yieldTurn(c *store.Claimed) {
+	f.Helper()
+	yield := f.commitOf(c)
+	yield.Yield = true
+	f.commitTurn(yield)
 }
 
 // wantFenced checks that a commit is rejected.
@@ -165,8 +177,7 @@ func (f *fixture) endOf(turn string) *store.EndTurn {
 
 func (f *fixture) endTurn(turn string) *store.Turn {
 	f.Helper()
-	ended := try(f.EndTurn(f.Context(), f.endOf(turn))).wantOK(f)
-	return ended
+	return try(f.EndTurn(f.Context(), f.endOf(turn))).wantOK(f)
 }
 
 // questionOf returns an interaction of a turn.
@@ -200,8 +211,7 @@ func (f *fixture) answerOf(turn, id, answer string) *store.Answer {
 
 func (f *fixture) answerTurn(turn, id, answer string) *store.Interaction {
 	f.Helper()
-	resolved := try(f.AnswerInteraction(f.Context(), f.answerOf(turn, id, answer))).wantOK(f)
-	return resolved
+	return try(f.AnswerInteraction(f.Context(), f.answerOf(turn, id, answer))).wantOK(f)
 }
 
 // turnStatus returns the state of a turn.
@@ -212,21 +222,18 @@ func (f *fixture) turnStatus(turn string) store.Status {
 
 func (f *fixture) getTurn(turn string) *store.Turn {
 	f.Helper()
-	found := try(f.Turn(f.Context(), store.Everything, turn)).wantOK(f)
-	return found
+	return try(f.Turn(f.Context(), store.Everything, turn)).wantOK(f)
 }
 
 func (f *fixture) getSession(id string) *store.Session {
 	f.Helper()
-	found := try(f.Session(f.Context(), store.Everything, id)).wantOK(f)
-	return found
+	return try(f.Session(f.Context(), store.Everything, id)).wantOK(f)
 }
 
 // listEvents returns all events of a turn.
 func (f *fixture) listEvents(turn string) []event.Record {
 	f.Helper()
-	list := try(f.Events(f.Context(), turn, 0, 1_000_000)).wantOK(f)
-	return list
+	return try(f.Events(f.Context(), turn, 0, 1_000_000)).wantOK(f)
 }
 
 // textMessages returns a message for each text.

@@ -243,8 +243,7 @@ func theRevisionOfALiveRunIsKept(f *fixture) {
 func theRevisionOfALiveTurnIsKept(f *fixture) {
 	publishRevisions(f, "", "a", "b", "c")
 	wantOK(f, f.AddRevisionBuild(f.Context(), store.RevisionBuild{Build: "of a", Hash: "a", BuiltAt: f.now}))
-	f.createSessions("s")
-	f.createTurns("s", "t1")
+	f.createQueued("s", "t1")
 	claimed := try(f.Claim(f.Context(), &store.Claim{TurnID: "t1", Worker: "w", Lease: time.Minute, Revision: "of a", Now: f.now})).wantOK(f)
 	r := store.Retention{Now: f.now.Add(100 * time.Hour), Revisions: time.Hour}
 	wantEqual(f, "what was deleted", pruneStore(f, r), store.Pruned{Revisions: 1})
@@ -258,14 +257,12 @@ func theRevisionOfALiveTurnIsKept(f *fixture) {
 
 func overlayOf(f *fixture, tenant string) store.OverlayState {
 	f.Helper()
-	state := try(f.Overlay(f.Context(), tenant)).wantOK(f)
-	return state
+	return try(f.Overlay(f.Context(), tenant)).wantOK(f)
 }
 
 func overlayMark(f *fixture) uint64 {
 	f.Helper()
-	mark := try(f.OverlayMark(f.Context())).wantOK(f)
-	return mark
+	return try(f.OverlayMark(f.Context())).wantOK(f)
 }
 
 func overlaysAreListedByTenant(f *fixture) {
@@ -330,8 +327,7 @@ func theBaseBelowALiveTurnIsKept(f *fixture) {
 	wantOK(f, err)
 	wantEqual(f, "the build", *got, build)
 	wantEqual(f, "its tenant", r.Tenant, "t")
-	f.createSessions("s")
-	f.createTurns("s", "t1")
+	f.createQueued("s", "t1")
 	claimed := try(f.Claim(f.Context(), &store.Claim{TurnID: "t1", Worker: "w", Lease: time.Minute, Revision: build.Build, Now: f.now})).wantOK(f)
 	old := store.Retention{Now: f.now.Add(100 * time.Hour), Revisions: time.Hour}
 	wantEqual(f, "what was deleted", pruneStore(f, old), store.Pruned{})

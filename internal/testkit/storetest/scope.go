@@ -86,8 +86,7 @@ var (
 // createOwned creates the records named by known, which belong to ann. The turn waits.
 func createOwned(f *fixture) {
 	f.Helper()
-	f.createSessions("s")
-	f.createTurns("s", "t1")
+	f.createQueued("s", "t1")
 	last := f.finishOf(f.claimTurn("t1"))
 	f.commitTurn(last)
 	f.createTurns("s", "t2")

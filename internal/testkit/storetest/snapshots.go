@@ -39,8 +39,7 @@ func theChainIsTheConversation(f *fixture) {
 	wantConversation(f, "snapshot-t3",
 		"input of t1", "answer of t1", "input of t2", "call", "question", "answer of t2", "input of t3", "answer of t3")
 	wantConversation(f, "snapshot-t2", "input of t1", "answer of t1", "input of t2", "call", "question", "answer of t2")
-	own := try(f.OwnMessages(f.Context(), "snapshot-t2")).wantOK(f)
-	wantEqual(f, "the messages of a snapshot", own, textMessages("input of t2", "call", "question", "answer of t2"))
+	wantEqual(f, "the messages of a snapshot", try(f.OwnMessages(f.Context(), "snapshot-t2")).wantOK(f), textMessages("input of t2", "call", "question", "answer of t2"))
 	snapshot := try(f.Snapshot(f.Context(), store.Of(ann), "snapshot-t2")).wantOK(f)
 	wantEqual(f, "its parent", snapshot.ParentID, "snapshot-t1")
 }
@@ -84,8 +83,7 @@ func aForkGoesOnFromItsBase(f *fixture) {
 	f.createSucceeded("fork", "t3")
 	wantConversation(f, "snapshot-t3",
 		"b1, first", "b1, second", "b2, first", "b2, second", "input of t2", "answer of t2", "input of t3", "answer of t3")
-	own := try(f.OwnMessages(f.Context(), "b1")).wantOK(f)
-	wantEqual(f, "the messages of the base", own, textMessages("b1, first", "b1, second"))
+	wantEqual(f, "the messages of the base", try(f.OwnMessages(f.Context(), "b1")).wantOK(f), textMessages("b1, first", "b1, second"))
 	base := try(f.Snapshot(f.Context(), store.Of(ann), "b2")).wantOK(f)
 	wantEqual(f, "the base", base, &fork.Base[1].Snapshot)
 	ids, _ := snapshotIDs(f, "fork", store.Page{})

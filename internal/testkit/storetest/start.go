@@ -79,8 +79,7 @@ func aStartedTurnIsTheWorkersFromTheStart(f *fixture) {
 	wantAs(f, try(f.Claim(f.Context(), f.claimOf("t"))).err, &store.StateError{Kind: "turn", ID: "t", State: string(store.Running), Want: "claimed"})
 	f.finishTurn(c)
 	wantEqual(f, "the tip", f.getSession("s").Tip, "snapshot-t")
-	all := try(f.Conversation(f.Context(), "snapshot-t")).wantOK(f)
-	wantEqual(f, "the conversation", all, textMessages("input of t", "answer of t"))
+	wantConversation(f, "snapshot-t", "input of t", "answer of t")
 }
 
 func aStartedTurnGoesOnFromTheTip(f *fixture) {

@@ -29,8 +29,7 @@ func putVariables(f *fixture, list ...*store.TenantVariable) {
 
 func getKeyVariable(f *fixture, tenant string) *store.TenantVariable {
 	f.Helper()
-	v := try(f.TenantVariable(f.Context(), tenant, "KEY")).wantOK(f)
-	return v
+	return try(f.TenantVariable(f.Context(), tenant, "KEY")).wantOK(f)
 }
 
 func aVariableIsKeptAsItIs(f *fixture) {

@@ -138,9 +138,7 @@ func aYieldKeepsTheRoom(f *fixture) {
 	f.createTurns("s1", "t1")
 	f.createTurns("s2", "t2")
 	f.wantJobs("t1")
-	yield := f.commitOf(f.claimTurn("t1"))
-	yield.Yield = true
-	f.commitTurn(yield)
+	f.yieldTurn(f.claimTurn("t1"))
 	f.wantJobs("t1")
 	wantHeld(f, "t2")
 	f.claimTurn("t1")

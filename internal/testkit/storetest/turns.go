@@ -76,8 +76,7 @@ func aTurnIsReadAsItWasMade(f *fixture) {
 	want.Status, want.UpdatedAt, want.ChangedAt = store.Pending, f.now, f.now
 	wantEqual(f, "what CreateTurn returns", f.createTurn(n), &want)
 	wantEqual(f, "the turn", f.getTurn("t"), &want)
-	own := try(f.OwnMessages(f.Context(), "t")).wantOK(f)
-	wantEqual(f, "its messages", own, n.Input)
+	wantEqual(f, "its messages", try(f.OwnMessages(f.Context(), "t")).wantOK(f), n.Input)
 	wantEqual(f, "its events", f.listEvents("t"), nil)
 }
 
@@ -97,8 +96,7 @@ func aTurnIDIsTakenOnce(f *fixture) {
 	for _, session := range []string{"s", "other"} {
 		wantAs(f, try(f.CreateTurn(f.Context(), f.turnOf(session, "t"))).err, &store.ExistsError{Kind: "turn", ID: "t"})
 	}
-	own := try(f.OwnMessages(f.Context(), "t")).wantOK(f)
-	wantEqual(f, "the messages", own, textMessages("input of t"))
+	wantEqual(f, "the messages", try(f.OwnMessages(f.Context(), "t")).wantOK(f), textMessages("input of t"))
 	wantEqual(f, "when the other session had a turn", f.getSession("other").LastTurnAt, time.Time{})
 	f.wantJobs()
 }
@@ -140,8 +138,7 @@ func whatTheCallerSaysOfTheStateIsNotTaken(f *fixture) {
 }
 
 func aTurnPatchChangesWhatItNames(f *fixture) {
-	f.createSessions("s")
-	f.createTurns("s", "t")
+	f.createQueued("s", "t")
 	want := f.getTurn("t")
 	yes := true
 	changed := try(f.UpdateTurn(f.Context(), store.Of(ann), "t", store.TurnPatch{Background: &yes, Now: f.now.Add(time.Second)})).wantOK(f)

@@ -79,8 +79,7 @@ func anEndedTurnIsCountedOnce(f *fixture) {
 	wantOK(f, f.DeleteSession(f.Context(), store.Everything, "s"))
 	wantEqual(f, "without the session", listUsage(f, store.UsageQuery{}), one)
 
-	f.createSessions("s2")
-	f.createTurns("s2", "t2", "t3")
+	f.createQueued("s2", "t2", "t3")
 	f.endTurn("t3") // it never started
 	failed := f.commitOf(f.claimTurn("t2"))
 	failed.Finish = &store.Finish{Status: store.Failed}

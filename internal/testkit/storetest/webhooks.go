@@ -38,8 +38,7 @@ func createWebhooks(f *fixture, turn string, ids ...string) {
 
 func getWebhook(f *fixture, turn, id string) *store.Webhook {
 	f.Helper()
-	found := try(f.Webhook(f.Context(), store.Everything, turn, id)).wantOK(f)
-	return found
+	return try(f.Webhook(f.Context(), store.Everything, turn, id)).wantOK(f)
 }
 
 // growTurn adds an event to a running turn.
@@ -210,8 +209,7 @@ func pagesOfWebhooksMissNothing(f *fixture) {
 }
 
 func aForeignWebhookIsUnknown(f *fixture) {
-	f.createSessions("s")
-	f.createTurns("s", "t")
+	f.createQueued("s", "t")
 	createWebhooks(f, "t", "h")
 	before := getWebhook(f, "t", "h")
 	for _, scope := range strangers {

@@ -193,8 +193,7 @@ func aDueRunIsClaimedOnce(f *fixture) {
 func aRunIsDueWhenItsTurnHasEnded(f *fixture) {
 	createRuns(f, runOf(f, "r"))
 	r := beginRun(f)
-	f.createSessions("s")
-	f.createTurns("s", "t")
+	f.createQueued("s", "t")
 	r.TurnID = "t"
 	wantOK(f, f.SaveRun(f.Context(), r))
 	if ids, _ := claimRuns(f, f.now); len(ids) > 0 {
@@ -213,8 +212,7 @@ func aRunIsDueWhenItsTurnHasEnded(f *fixture) {
 func aRunIsDueWhenItsTurnWaits(f *fixture) {
 	createRuns(f, runOf(f, "r"))
 	r := beginRun(f)
-	f.createSessions("s")
-	f.createTurns("s", "t")
+	f.createQueued("s", "t")
 	r.TurnID = "t"
 	wantOK(f, f.SaveRun(f.Context(), r))
 	c := f.claimTurn("t")
