@@ -39,17 +39,18 @@ func (c *Components) IssueRefreshToken(s *settings.Server, client string, scopes
 	if s.OAuth == nil {
 		return "", fmt.Errorf("client %q is not defined below server.oauth", client)
 	}
-	made, err := newCredentials(s, c.TokenPrefix, nil, nil)
+	made, err := newCredentials(new(auth.Replaceable), s, c.TokenPrefix, nil, nil)
 	if err != nil {
 		return "", err
 	}
 	return made.oauth.IssueRefreshToken(client, scopes, end)
 }
 
-// newCredentials returns a configuration's credentials. Issued tokens start with tokenPrefix;
-// revoked tokens are stored in revocations, or not stored if it is nil.
-func newCredentials(s *settings.Server, tokenPrefix string, revocations store.Revocations, logger *zap.Logger) (*credentials, error) {
-	c := new(credentials)
+// newCredentials returns a configuration's credentials, which accepted checks from then on. Issued
+// tokens start with tokenPrefix; revoked tokens are stored in revocations, or not stored if it is
+// nil.
+func newCredentials(accepted *auth.Replaceable, s *settings.Server, tokenPrefix string, revocations store.Revocations, logger *zap.Logger) (*credentials, error) {
+	c := &credentials{accepted: accepted}
 	if s.OAuth != nil {
 		clients, err := oauthClients(s.OAuth)
 		if err != nil {
@@ -68,7 +69,7 @@ func newCredentials(s *settings.Server, tokenPrefix string, revocations store.Re
 	if err != nil {
 		return nil, err
 	}
-	c.accepted = auth.NewReplaceable(first)
+	accepted.Replace(first)
 	c.current.Store(s)
 	return c, nil
 }

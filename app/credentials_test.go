@@ -33,7 +33,7 @@ func TestCredentialsAreSwapped(t *testing.T) {
 		OAuth:         &settings.ServerOAuth{Clients: []settings.OAuthClient{{ID: "desk", Secret: "desk-secret-desk-secret", Scopes: spec.Names{"s"}}}},
 		JWT:           &settings.ServerJWT{Issuer: "https://id.example", Audience: "agents", JWKSFile: set},
 	}
-	c, err := newCredentials(began, "", nil, nil)
+	c, err := newCredentials(new(auth.Replaceable), began, "", nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestTheKeysOfAnIssuerOutliveAReload(t *testing.T) {
 	}))
 	t.Cleanup(issuer.Close)
 	config := &settings.Server{JWT: &settings.ServerJWT{Issuer: "https://id.example", Audience: "agents", JWKSURL: issuer.URL}}
-	c, err := newCredentials(config, "", nil, nil)
+	c, err := newCredentials(new(auth.Replaceable), config, "", nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestTheServerOfAConfiguration(t *testing.T) {
 	if key, err := apiKey(&settings.ServerKey{ID: "ci", Key: rightKey}); err != nil || key.Hash != hash || !key.Expires.IsZero() {
 		t.Errorf("%+v, %v", key, err)
 	}
-	if _, err := newCredentials(&settings.Server{Keys: []settings.ServerKey{{ID: "ci", Hash: "sha256:x"}}}, "", nil, nil); err == nil || !strings.Contains(err.Error(), "key ci: a hash is") {
+	if _, err := newCredentials(new(auth.Replaceable), &settings.Server{Keys: []settings.ServerKey{{ID: "ci", Hash: "sha256:x"}}}, "", nil, nil); err == nil || !strings.Contains(err.Error(), "key ci: a hash is") {
 		t.Error(err)
 	}
 	made := serverSettings(&settings.Server{CORSOrigins: []string{"https://x"}, PublicURL: "https://y", AllowUnauthenticated: true, Rate: settings.ServerRate{PerSecond: 1, Burst: 2, Concurrency: 3}})

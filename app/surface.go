@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/internal/providerproto"
@@ -77,10 +78,9 @@ func (a *App) mountSurfaces(ctx context.Context) error {
 	f, logger := a.settings.File, a.settings.Logger
 	if a.accepted != nil {
 		var err error
-		if a.credentials, err = newCredentials(&f.Server, a.settings.Components.TokenPrefix, a.store, logger.Named("tokens")); err != nil {
+		if a.credentials, err = newCredentials(a.accepted, &f.Server, a.settings.Components.TokenPrefix, a.store, logger.Named("tokens")); err != nil {
 			return err
 		}
-		a.accepted.Replace(a.credentials.accepted)
 	}
 	if err := a.credentials.mountTokens(ctx, a.server); err != nil {
 		return err
@@ -122,19 +122,9 @@ func (a *App) ServeLines(ctx context.Context, surface string, caller service.Cal
 // keepsCredentials reports whether an available, enabled protocol lets clients leave credentials in
 // the store.
 func (a *App) keepsCredentials(s *settings.Server) bool {
-	for _, one := range a.settings.Components.Surfaces {
-		switch one.Name {
-		case settings.SurfaceAgentRuns:
-			if s.AgentRuns.On() {
-				return true
-			}
-		case settings.SurfaceA2A:
-			if s.A2A.On() && s.A2A.Push.On() {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(a.settings.Components.Surfaces, func(one component.Surface) bool {
+		return one.Name == settings.SurfaceAgentRuns && s.AgentRuns.On() || one.Name == settings.SurfaceA2A && s.A2A.On() && s.A2A.Push.On()
+	})
 }
 
 // serverSettings returns the configured server settings, without credentials and certificates.

@@ -197,7 +197,11 @@ func evalText(report *evals.Report) string {
 		b.WriteByte('\n')
 		for _, r := range row.Runs {
 			for _, f := range r.Failures {
-				fmt.Fprintf(&b, "    %s%s\n", repeatText(r), terminal.IndentRest(terminal.OneLine(f.String())))
+				repeat := ""
+				if r.Repeat > 1 {
+					repeat = fmt.Sprintf("#%d ", r.Repeat)
+				}
+				fmt.Fprintf(&b, "    %s%s\n", repeat, terminal.IndentRest(terminal.OneLine(f.String())))
 			}
 		}
 	}
@@ -240,13 +244,6 @@ func evalText(report *evals.Report) string {
 // allReplayed reports whether no model was called, so that durations mean nothing.
 func allReplayed(results []*evals.Result) bool {
 	return !slices.ContainsFunc(results, func(r *evals.Result) bool { return !r.Deterministic })
-}
-
-func repeatText(r *evals.Result) string {
-	if r.Repeat > 1 {
-		return fmt.Sprintf("#%d ", r.Repeat)
-	}
-	return ""
 }
 
 func shortDuration(d time.Duration) string { return d.Round(time.Millisecond).String() }

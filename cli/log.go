@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"io"
 
 	"github.com/agentruntime/agentruntime/cli/internal/command"
@@ -34,14 +35,11 @@ func (o *logFlags) addFlags(cmd *cobra.Command) {
 // newLogOutput returns the log's output in the chosen format. The default is text on a terminal
 // and JSON elsewhere.
 func newLogOutput(out io.Writer, format *command.Choice) *logOutput {
-	o := &logOutput{out: out, format: format.Value}
-	if f, ok := terminal.FileOf(out); o.format == "" && ok && term.IsTerminal(int(f.Fd())) {
-		o.format = logText
+	usual := logJSON
+	if f, ok := terminal.FileOf(out); ok && term.IsTerminal(int(f.Fd())) {
+		usual = logText
 	}
-	if o.format == "" {
-		o.format = logJSON
-	}
-	return o
+	return &logOutput{out: out, format: cmp.Or(format.Value, usual)}
 }
 
 // newLogger returns a server's logger. It logs at info level and above, with verbose also at debug.

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/redact"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/runtime/telemetry"
 	"github.com/prometheus/client_golang/prometheus"
@@ -53,7 +54,7 @@ type signals struct{ traces, metrics, scrape bool }
 // OTLP over HTTP if an endpoint or the otlp exporter is set; with neither, and without scrape,
 // nothing runs. Export errors are logged. It fails on an invalid variable; then nothing is
 // exported, and the command may continue.
-func observe(ctx context.Context, logger *zap.Logger, redact func(string) string, scrape bool, version string) (*observed, error) {
+func observe(ctx context.Context, logger *zap.Logger, hide func(string) string, scrape bool, version string) (*observed, error) {
 	o, s := &observed{}, signals{scrape: scrape}
 	var wrong error
 	if s.traces, wrong = wanted("TRACES"); wrong == nil {
@@ -67,7 +68,7 @@ func observe(ctx context.Context, logger *zap.Logger, redact func(string) string
 	}
 	logger = logger.Named("telemetry")
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { logger.Warn("exporting telemetry failed", zap.Error(err)) }))
-	if err := o.connect(ctx, s, version, redact); err != nil {
+	if err := o.connect(ctx, s, version, hide); err != nil {
 		return &observed{}, errors.Join(wrong, err, o.shutdown(ctx))
 	}
 	return o, wrong
@@ -147,7 +148,7 @@ func reachable(signal string) error {
 
 // connect creates the exporters, which connect when there is data to send. They and the samplers
 // and batches read their own variables.
-func (o *observed) connect(ctx context.Context, s signals, version string, redact func(string) string) error {
+func (o *observed) connect(ctx context.Context, s signals, version string, hide func(string) string) error {
 	about, err := resource.New(ctx, resource.WithTelemetrySDK(),
 		resource.WithAttributes(semconv.ServiceName("agentruntime"), semconv.ServiceVersion(version)),
 		resource.WithFromEnv())
@@ -156,10 +157,7 @@ func (o *observed) connect(ctx context.Context, s signals, version string, redac
 	}
 	settings := telemetry.Settings{
 		CaptureContent: captured(os.Getenv(envCapture)),
-		// Short values are only redacted inside quotes.
-		Redact: func(text string) string {
-			return strings.TrimSuffix(strings.TrimPrefix(redact(`"`+text+`"`), `"`), `"`)
-		},
+		Redact:         func(text string) string { return redact.Quoted(text, hide) },
 	}
 	if s.traces {
 		if settings.TracerProvider, err = o.traces(ctx, about); err != nil {

@@ -274,22 +274,13 @@ func groupRuns(results []*Result) map[rowKey][]*Result {
 
 // ratesOf returns the rates by case.
 func ratesOf(results []*Result) map[string]Rate {
-	type count struct{ passed, runs int }
-	counts := make(map[string]count)
+	byCase := make(map[string][]*Result)
 	for _, r := range results {
-		n := counts[r.Case]
-		switch r.Status {
-		case Passed:
-			n.passed++
-			n.runs++
-		case Failed:
-			n.runs++
-		}
-		counts[r.Case] = n
+		byCase[r.Case] = append(byCase[r.Case], r)
 	}
-	rates := make(map[string]Rate, len(counts))
-	for id, n := range counts {
-		rates[id] = newRate(n.passed, n.runs)
+	rates := make(map[string]Rate, len(byCase))
+	for id, runs := range byCase {
+		rates[id] = summarize(runs).Rate
 	}
 	return rates
 }

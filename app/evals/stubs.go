@@ -168,9 +168,6 @@ func newToolReplies(list []evalcase.ToolReply) *toolReplies {
 
 // take returns the next recorded result of a call with the same arguments.
 func (r *toolReplies) take(tool string, arguments json.RawMessage) (evalcase.ToolReply, bool) {
-	if r == nil {
-		return evalcase.ToolReply{}, false
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	key := replyKey(tool, arguments)

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/agentruntime/agentruntime/cli/internal/question"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
@@ -84,7 +85,11 @@ func Run(ctx context.Context, s Settings) error {
 	signal.Reset(os.Interrupt) // which would end the command, not only the turn
 	signal.Notify(c.interrupts, os.Interrupt)
 	defer signal.Stop(c.interrupts)
-	fmt.Fprintf(c.settings.Err, "Session %s [%s]\n/help lists the commands, Ctrl-D ends the conversation\n", terminal.OneLine(c.settings.Session.ID), terminal.OneLine(joinNames(" / ", cmp.Or(c.settings.Agent, "-"), c.currentModel())))
+	with := cmp.Or(c.settings.Agent, "-")
+	if name := c.currentModel(); name != "" {
+		with += " / " + name
+	}
+	fmt.Fprintf(c.settings.Err, "Session %s [%s]\n/help lists the commands, Ctrl-D ends the conversation\n", terminal.OneLine(c.settings.Session.ID), terminal.OneLine(with))
 	if c.settings.Screen == nil {
 		return c.readPrompts(ctx)
 	}
@@ -97,6 +102,19 @@ func (c *conversation) runOnScreen(ctx context.Context) error {
 	c.shown, screen.redact, c.settings.Answers.Input = screen, c.settings.Redact, screen.readLines(lines)
 	m := &screenModel{screen: screen, lines: lines, interrupts: c.interrupts, title: c.title(), pane: pane{follow: true}}
 	return screen.run(ctx, m, c.readPrompts)
+}
+
+// watchInterrupts calls do at Ctrl-C, until ctx ends. The returned function waits for that.
+func (c *conversation) watchInterrupts(ctx context.Context, do func()) (wait func()) {
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		select {
+		case <-c.interrupts:
+			do()
+		case <-ctx.Done():
+		}
+	})
+	return watching.Wait
 }
 
 // readPrompts runs a turn for each typed prompt.
@@ -145,18 +163,8 @@ func (c *conversation) showPrompts(texts []string) {
 // false at the end of the input and after Ctrl-C.
 func (c *conversation) readPrompt(ctx context.Context) (text string, more bool) {
 	reading, stop := context.WithCancel(ctx)
+	defer c.watchInterrupts(reading, stop)()
 	defer stop()
-	done := make(chan struct{})
-	defer func() { <-done }()
-	defer stop()
-	go func() {
-		defer close(done)
-		select {
-		case <-c.interrupts:
-			stop()
-		case <-reading.Done():
-		}
-	}()
 	ask := "you> "
 	for {
 		if c.settings.Screen == nil && terminal.IsTerminal(c.settings.In) {
@@ -288,17 +296,7 @@ var errInterrupted = errors.New("operator interrupted")
 // does not.
 func (c *conversation) runTurn(ctx context.Context, texts ...string) error {
 	turning, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	watching := make(chan struct{})
-	go func() {
-		defer close(watching)
-		select {
-		case <-c.interrupts:
-			cancel(errInterrupted)
-		case <-turning.Done():
-		}
-	}()
-	defer func() { <-watching }()
+	defer c.watchInterrupts(turning, func() { cancel(errInterrupted) })()
 	defer cancel(nil)
 	c.shown.Begin()
 	turn, err := c.settings.BeginTurn(turning, &TurnRequest{Agent: c.namedAgent(), Model: c.settings.Model, Input: c.inputOf(texts)})
@@ -345,9 +343,4 @@ func (c *conversation) noteAgent(ctx context.Context, agent string) error {
 // title is shown above the conversation.
 func (c *conversation) title() string {
 	return cmp.Or(c.settings.Agent, "-") + " · " + c.settings.Session.ID
-}
-
-// joinNames joins the nonempty names.
-func joinNames(separator string, names ...string) string {
-	return strings.Join(slices.DeleteFunc(names, func(name string) bool { return name == "" }), separator)
 }

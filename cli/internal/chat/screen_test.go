@@ -24,7 +24,10 @@ func TestTheScreenTellsDelegatesApart(t *testing.T) {
 		if b.call != nil {
 			text = b.call.Label + " " + text
 		}
-		got = append(got, joinNames(": ", b.delegate, text))
+		if b.delegate != "" {
+			text = b.delegate + ": " + text
+		}
+		got = append(got, text)
 	}
 	want := []string{"clerk: one more", "clerk#2: two", "clerk: copy \"copied\"", "clerk#2: sort ", "clerk#2/c9: without a beginning", "clerk#2: no ink", "Done."}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {

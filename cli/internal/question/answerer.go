@@ -211,7 +211,11 @@ func (a *Answerer) explain(ctx context.Context, q *interaction.Request, asked *C
 		for _, condition := range known.Conditions {
 			terminal.WriteRow(&b, "because", condition, "", "")
 		}
-		terminal.WriteRow(&b, "tool", strings.TrimSpace(q.Tool+" "+inParentheses(known.Tool)), known.ToolPath, known.ToolPlace)
+		tool := q.Tool
+		if known.Tool != "" {
+			tool += " (" + known.Tool + ")"
+		}
+		terminal.WriteRow(&b, "tool", strings.TrimSpace(tool), known.ToolPath, known.ToolPlace)
 		terminal.WriteRow(&b, "does", known.Action, "", "")
 	}
 	terminal.WriteRow(&b, "with", strings.Join(indented(q.Arguments), "\n           "), "", "")

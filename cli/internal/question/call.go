@@ -24,14 +24,6 @@ type Call struct {
 // ExplainCall describes a call using the configuration.
 type ExplainCall func(ctx context.Context, asked *Consent, q *interaction.Request) *Call
 
-// inParentheses returns a text in parentheses, unless it is empty.
-func inParentheses(text string) string {
-	if text == "" {
-		return ""
-	}
-	return "(" + text + ")"
-}
-
 // maxShown bounds the lines of arguments that are shown.
 const maxShown = 60
 

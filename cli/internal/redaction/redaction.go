@@ -7,11 +7,11 @@ import (
 	"io"
 	"regexp"
 	"slices"
-	"strings"
 	"sync/atomic"
 
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/internal/rawjson"
+	"github.com/agentruntime/agentruntime/internal/redact"
 )
 
 // WriteJSON writes a value as indented JSON.
@@ -111,14 +111,12 @@ func redactTexts(document []byte, text func(member string, literal []byte) []byt
 	return append(out, between(document)...)
 }
 
-func redactLiteral(literal []byte, redact func(string) string) []byte {
+func redactLiteral(literal []byte, hide func(string) string) []byte {
 	var text string
 	if json.Unmarshal(literal, &text) != nil {
 		return literal
 	}
-	// Short values are only redacted inside quotes.
-	clean := redact(`"` + text + `"`)
-	clean = strings.TrimSuffix(strings.TrimPrefix(clean, `"`), `"`)
+	clean := redact.Quoted(text, hide)
 	if clean == text {
 		return literal
 	}
