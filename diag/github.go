@@ -1,6 +1,7 @@
 package diag
 
 import (
+	"cmp"
 	"io"
 	"path/filepath"
 	"strconv"
@@ -46,14 +47,7 @@ func writeCommand(b *strings.Builder, d *Diagnostic) {
 }
 
 func githubCommand(s Severity) string {
-	switch s {
-	case Warning:
-		return "warning"
-	case Note:
-		return "notice"
-	default:
-		return "error"
-	}
+	return cmp.Or(map[Severity]string{Warning: "warning", Note: "notice"}[s], "error")
 }
 
 // A newline ends a command, and a colon or comma ends a property's value, so these characters are

@@ -23,26 +23,21 @@ const (
 
 // ParseFormat returns the format with the given name.
 func ParseFormat(name string) (Format, error) {
-	switch f := Format(name); f {
-	case FormatText, FormatJSON, FormatSARIF, FormatGitHub:
-		return f, nil
-	default:
+	if renderers[Format(name)] == nil {
 		return "", fmt.Errorf("unknown format %q; choose text, json, sarif or github", name)
 	}
+	return Format(name), nil
+}
+
+// renderers are the renderings by format.
+var renderers = map[Format]func(r *Report, w io.Writer) error{
+	FormatText: (*Report).renderText, FormatJSON: (*Report).renderJSON, FormatSARIF: (*Report).renderSARIF, FormatGitHub: (*Report).renderGitHub,
 }
 
 // Render writes the report to w in format f.
 func (r *Report) Render(w io.Writer, f Format) error {
-	switch f {
-	case FormatText:
-		return r.renderText(w)
-	case FormatJSON:
-		return r.renderJSON(w)
-	case FormatSARIF:
-		return r.renderSARIF(w)
-	case FormatGitHub:
-		return r.renderGitHub(w)
-	default:
-		return fmt.Errorf("unknown format %q", f)
+	if render := renderers[f]; render != nil {
+		return render(r, w)
 	}
+	return fmt.Errorf("unknown format %q", f)
 }

@@ -1,6 +1,7 @@
 package diag
 
 import (
+	"cmp"
 	"io"
 	"net/url"
 	"path"
@@ -173,15 +174,9 @@ func sarifText(text string) sarifMessage {
 	return sarifMessage{Text: strings.NewReplacer("{", "{{", "}", "}}").Replace(text)}
 }
 
+// sarifLevel returns the standard's name of a severity.
 func sarifLevel(s Severity) string {
-	switch s {
-	case Warning:
-		return "warning"
-	case Note:
-		return "note"
-	default:
-		return "error"
-	}
+	return cmp.Or(map[Severity]string{Warning: "warning", Note: "note"}[s], "error")
 }
 
 // fileURI returns the URI of a file: a relative one if the file's name is relative, otherwise a

@@ -1,6 +1,7 @@
 package diag
 
 import (
+	"cmp"
 	"io"
 	"strconv"
 	"strings"
@@ -143,14 +144,7 @@ const (
 )
 
 func severityStyle(s Severity) ansiStyle {
-	switch s {
-	case Warning:
-		return boldYellow
-	case Note:
-		return boldCyan
-	default:
-		return boldRed
-	}
+	return cmp.Or(map[Severity]ansiStyle{Warning: boldYellow, Note: boldCyan}[s], boldRed)
 }
 
 // applyStyle writes s, styled if colours are enabled.

@@ -42,12 +42,7 @@ func (w *schemaWriter) patchesSchema() object {
 		{"description", keys.AllowWideningDoc},
 		{"type", []string{"boolean", "null"}},
 	}
-	w.addDefinition(keys.Patches, object{
-		{"type", "object"},
-		{"properties", properties.with(keys.AllowWidening, all)},
-		{"patternProperties", extensions},
-		{"additionalProperties", false},
-	})
+	w.addDefinition(keys.Patches, closedSchema(properties.with(keys.AllowWidening, all)))
 	return orNull(object{
 		{"description", keys.PatchesDoc},
 	}.with("$ref", refTo(keys.Patches)[0].value))
@@ -62,12 +57,7 @@ func (w *schemaWriter) agentSchema() object {
 	fields := p.patchOf(record.Of(keys.AgentType))
 	w.defs = p.defs
 	const name = "agent.extending"
-	w.addDefinition(name, object{
-		{"type", "object"},
-		{"properties", fields},
-		{"patternProperties", extensions},
-		{"additionalProperties", false},
-	})
+	w.addDefinition(name, closedSchema(fields))
 	return object{
 		{"if", object{
 			{"properties", object{{keys.Extends, object{{"type", "string"}}}}},
@@ -135,6 +125,11 @@ func (w *schemaWriter) kindsPatch(name string, kinds []record.Kind, mayWiden obj
 	return w.addPatch(name, properties, kind, mayWiden)
 }
 
+// closedSchema returns the schema of objects without other properties than these and extensions.
+func closedSchema(properties object) object {
+	return object{{"type", "object"}, {"properties", properties}, {"patternProperties", extensions}, {"additionalProperties", false}}
+}
+
 // addAlternative adds a schema to a list unless it is already present.
 func addAlternative(list []any, schema any) []any {
 	text, err := json.Marshal(schema)
@@ -158,11 +153,6 @@ func (w *schemaWriter) addPatch(name string, fields, kind, mayWiden object) obje
 		}
 	}
 	def := patchName(name)
-	w.addDefinition(def, object{
-		{"type", "object"},
-		{"properties", properties.with(keys.AllowWidening, mayWiden)},
-		{"patternProperties", extensions},
-		{"additionalProperties", false},
-	})
+	w.addDefinition(def, closedSchema(properties.with(keys.AllowWidening, mayWiden)))
 	return refTo(def)
 }
