@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/backend/a2a/internal/client"
+	"github.com/agentruntime/agentruntime/backend/a2a/internal/doctor"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/spec"
 	"go.uber.org/zap"
@@ -133,5 +134,5 @@ func (f *Factory) Probe(ctx context.Context, e *spec.Endpoint) error {
 // Examine inspects the peer of an endpoint: its card, and how each interface answers calls for
 // nonexistent tasks.
 func (*Factory) Examine(ctx context.Context, e *spec.Endpoint, header map[string][]string) (*backend.Examination, error) {
-	return client.Examine(ctx, e, header)
+	return doctor.Examine(ctx, e, header)
 }

@@ -19,7 +19,7 @@ const (
 	TypeJSON   = "application/json"
 	typeA2A    = "application/a2a+json"
 	TypeEvents = "text/event-stream"
-	typePlain  = "text/plain"
+	TypePlain  = "text/plain"
 )
 
 // judgeAnswer converts a response to the form that the SDK understands, or returns why it cannot be
@@ -31,23 +31,23 @@ func judgeAnswer(req *http.Request, resp *http.Response, bounds limits, secrets 
 	default:
 		return hiddenError(resp, secrets)
 	}
-	kind := mediaType(resp)
+	kind := MediaType(resp)
 	switch {
 	case kind == TypeEvents && wantsStream(req):
 		resp.Body = &events{ReadCloser: resp.Body, limit: bounds.event}
 		return nil
-	case kind == TypeEvents || !isJSON(kind) && kind != "" && kind != typePlain:
+	case kind == TypeEvents || !IsJSON(kind) && kind != "" && kind != TypePlain:
 		return &ContentTypeError{ContentType: CleanText(resp.Header.Get("Content-Type"), MaxShown)}
 	case wantsStream(req):
 		return reframeAnswer(resp, bounds.event)
 	}
 	resp.Header.Set("Content-Type", TypeJSON)
-	resp.Body = bound(resp.Body, "an answer", bounds.answer)
+	resp.Body = Bound(resp.Body, "an answer", bounds.answer)
 	return nil
 }
 
-// mediaType returns the type of an answer's content without its parameters.
-func mediaType(resp *http.Response) string {
+// MediaType returns the type of an answer's content without its parameters.
+func MediaType(resp *http.Response) string {
 	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if err != nil && kind == "" {
 		return strings.TrimSpace(strings.ToLower(resp.Header.Get("Content-Type")))
@@ -55,15 +55,15 @@ func mediaType(resp *http.Response) string {
 	return kind
 }
 
-// isJSON reports whether a content type is JSON.
-func isJSON(kind string) bool {
+// IsJSON reports whether a content type is JSON.
+func IsJSON(kind string) bool {
 	return kind == TypeJSON || strings.HasPrefix(kind, "application/") && strings.HasSuffix(kind, "+json")
 }
 
 // reframeAnswer turns a single JSON value, which peers send instead of a stream for an error, into
 // a stream of one event.
 func reframeAnswer(resp *http.Response, limit int64) error {
-	data, err := readAll(resp.Body, "an event", limit)
+	data, err := ReadAll(resp.Body, "an event", limit)
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func newHTTPError(resp *http.Response) *HTTPError {
 	if location := resp.Header.Get("Location"); resp.StatusCode/100 == 3 && location != "" {
 		e.Message = "a redirect is not followed"
 		if u, err := url.Parse(location); err == nil && u.Host != "" {
-			e.Message = "a redirect to " + CleanText(shownOrigin(u), MaxShown) + " is not followed"
+			e.Message = "a redirect to " + CleanText(ShownOrigin(u), MaxShown) + " is not followed"
 		}
 		return e
 	}
@@ -128,8 +128,8 @@ func newHTTPError(resp *http.Response) *HTTPError {
 	if err != nil {
 		return e // the status says enough
 	}
-	if kind := mediaType(resp); isJSON(kind) || kind == "" || kind == typePlain {
-		e.Message, e.Err = decodeError(data)
+	if kind := MediaType(resp); IsJSON(kind) || kind == "" || kind == TypePlain {
+		e.Message, e.Err = DecodeError(data)
 	}
 	return e
 }

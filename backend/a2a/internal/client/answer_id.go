@@ -10,8 +10,8 @@ import (
 	"reflect"
 )
 
-// errForeignAnswer reports a JSON-RPC response without its request's id.
-var errForeignAnswer = errors.New("the answer does not have the id of the request")
+// ErrForeignAnswer reports a JSON-RPC response without its request's id.
+var ErrForeignAnswer = errors.New("the answer does not have the id of the request")
 
 // requestID returns the id of a JSON-RPC request; ok is false for any other request.
 func requestID(req *http.Request) (id any, ok bool) {
@@ -33,10 +33,10 @@ func requestID(req *http.Request) (id any, ok bool) {
 	return call.ID, true
 }
 
-// checkID returns an error for a response to another request. An error response may lack an id, if
+// CheckID returns an error for a response to another request. An error response may lack an id, if
 // the peer could not read the request's. Like the SDK, it ignores data after the response, and
 // leaves it to the SDK to reject responses that are not objects.
-func checkID(data []byte, id any) error {
+func CheckID(data []byte, id any) error {
 	var answer struct {
 		ID    any             `json:"id"`
 		Error json.RawMessage `json:"error"`
@@ -47,7 +47,7 @@ func checkID(data []byte, id any) error {
 	if reflect.DeepEqual(answer.ID, id) || answer.ID == nil && isSet(answer.Error) {
 		return nil
 	}
-	return errForeignAnswer
+	return ErrForeignAnswer
 }
 
 // holdToID makes reading the body fail if the response answers another JSON-RPC request.
@@ -56,7 +56,7 @@ func holdToID(req *http.Request, resp *http.Response) {
 	if !ok {
 		return
 	}
-	if mediaType(resp) == TypeEvents {
+	if MediaType(resp) == TypeEvents {
 		resp.Body = newAnswerStream(resp.Body, id)
 		return
 	}
@@ -76,9 +76,9 @@ func (a *wholeAnswer) Read(p []byte) (int, error) {
 	if a.read == nil {
 		data, err := io.ReadAll(a.ReadCloser)
 		if err == nil {
-			err = checkID(data, a.id)
+			err = CheckID(data, a.id)
 		}
-		if a.err = err; errors.Is(err, errForeignAnswer) {
+		if a.err = err; errors.Is(err, ErrForeignAnswer) {
 			data = nil
 		}
 		a.read = bytes.NewReader(data)
@@ -138,7 +138,7 @@ func (a *answerStream) next() (event []byte, err error) {
 			continue
 		}
 		if len(data) > 0 {
-			if foreign := checkID(data, a.id); foreign != nil {
+			if foreign := CheckID(data, a.id); foreign != nil {
 				return nil, foreign
 			}
 		}

@@ -22,10 +22,10 @@ func TestAnAnswerHasTheIDOfItsRequest(t *testing.T) {
 		})
 		p := reach(t, h.Endpoint(""))
 		err := getTask(t, p)
-		if tt.Wrong != (err != nil) || tt.Foreign != errors.Is(err, errForeignAnswer) {
+		if tt.Wrong != (err != nil) || tt.Foreign != errors.Is(err, ErrForeignAnswer) {
 			t.Errorf("%s: error is %v", name, err)
 		}
-		if tt.Foreign && Judge(err) != (judgement{Passing, CodeProtocol}) {
+		if tt.Foreign && Judge(err) != (Judgement{Passing, CodeProtocol}) {
 			t.Errorf("%s: it is judged %+v", name, Judge(err))
 		}
 	}
@@ -58,7 +58,7 @@ func TestEveryEventHasTheIDOfItsRequest(t *testing.T) {
 				}
 				continue
 			}
-			if len(got) != want || tt.Wrong != (err != nil) || tt.Foreign != errors.Is(err, errForeignAnswer) {
+			if len(got) != want || tt.Wrong != (err != nil) || tt.Foreign != errors.Is(err, ErrForeignAnswer) {
 				t.Errorf("%s as %s: %d events, %v", name, kind, len(got), err)
 			}
 		}

@@ -38,8 +38,8 @@ type bounded struct {
 	what string
 }
 
-// bound returns a body that fails with a *tooLargeError after limit bytes.
-func bound(body io.ReadCloser, what string, limit int64) io.ReadCloser {
+// Bound returns a body that fails with a *TooLargeError after limit bytes.
+func Bound(body io.ReadCloser, what string, limit int64) io.ReadCloser {
 	return &bounded{http.MaxBytesReader(nil, body, limit), what}
 }
 
@@ -47,14 +47,14 @@ func bound(body io.ReadCloser, what string, limit int64) io.ReadCloser {
 func (b *bounded) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		err = &tooLargeError{What: b.what, Limit: large.Limit}
+		err = &TooLargeError{What: b.what, Limit: large.Limit}
 	}
 	return n, err
 }
 
-// readAll reads a body of at most limit bytes.
-func readAll(body io.ReadCloser, what string, limit int64) ([]byte, error) {
-	return io.ReadAll(bound(body, what, limit))
+// ReadAll reads a body of at most limit bytes.
+func ReadAll(body io.ReadCloser, what string, limit int64) ([]byte, error) {
+	return io.ReadAll(Bound(body, what, limit))
 }
 
 // events is a stream whose events have a size limit. Events are separated by empty lines; comments,
@@ -80,7 +80,7 @@ func (e *events) Read(p []byte) (int, error) {
 	for from := 0; from < n; {
 		part, _, ended := bytes.Cut(p[from:n], []byte("\n"))
 		if e.addPart(part); e.event+e.line > e.limit {
-			e.over = &tooLargeError{What: "an event", Limit: e.limit}
+			e.over = &TooLargeError{What: "an event", Limit: e.limit}
 			if whole > 0 {
 				return whole, nil
 			}

@@ -37,9 +37,9 @@ func badCard(format string, args ...any) error {
 	return &CardError{Problem: CleanText(fmt.Sprintf(format, args...), MaxShown)}
 }
 
-// parseCard reads an agent card of version 1 or 0.3. The decoder's errors quote the
+// ParseCard reads an agent card of version 1 or 0.3. The decoder's errors quote the
 // peer's text, and are cut.
-func parseCard(data []byte) (*a2a.AgentCard, error) {
+func ParseCard(data []byte) (*a2a.AgentCard, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(data, &fields); err != nil || fields == nil {
 		return nil, badCard("not a JSON object")
@@ -57,6 +57,16 @@ func parseCard(data []byte) (*a2a.AgentCard, error) {
 		}
 	}
 	return card, nil
+}
+
+// ParseStrictly reads every part of a card of version 1. The error is that of the first unreadable
+// one.
+func ParseStrictly(data []byte) (*a2a.AgentCard, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(data, &fields); err != nil {
+		return nil, err
+	}
+	return parseFields(fields)
 }
 
 // parseFields reads the fields of a card of version 1.
@@ -101,8 +111,8 @@ const (
 	Version03 = a2av0.Version
 )
 
-// chosen is the interface of a card to use for a peer.
-type chosen struct {
+// Chosen is the interface of a card to use for a peer.
+type Chosen struct {
 	// Iface is the interface, with the SDK's spelling of its binding and version.
 	Iface *a2a.AgentInterface
 	// Declared is the interface's version in the card.
@@ -113,7 +123,7 @@ type chosen struct {
 // chooseInterface checks a card and returns the interface to use: by newest version, then by an
 // origin that receives credentials, then by the configured order of transports, then by the order
 // of the card.
-func chooseInterface(card *a2a.AgentCard, o *Options, trust trusted) (*chosen, error) {
+func chooseInterface(card *a2a.AgentCard, o *Options, trust trusted) (*Chosen, error) {
 	if strings.TrimSpace(card.Name) == "" {
 		return nil, badCard("it has no name")
 	}
@@ -125,7 +135,7 @@ func chooseInterface(card *a2a.AgentCard, o *Options, trust trusted) (*chosen, e
 			return nil, badCard("the peer requires the extension %q, which this runtime does not know", x.URI)
 		}
 	}
-	var usable []*chosen
+	var usable []*Chosen
 	var refused []error
 	for i, iface := range card.SupportedInterfaces {
 		c, err := checkInterface(iface, o, trust)
@@ -138,7 +148,7 @@ func chooseInterface(card *a2a.AgentCard, o *Options, trust trusted) (*chosen, e
 	if len(usable) == 0 {
 		return nil, &CardError{Problem: "no interface of it can be used", Err: errors.Join(refused...)}
 	}
-	return slices.MinFunc(usable, func(a, b *chosen) int {
+	return slices.MinFunc(usable, func(a, b *Chosen) int {
 		if a.Iface.ProtocolVersion != b.Iface.ProtocolVersion {
 			return strings.Compare(string(b.Iface.ProtocolVersion), string(a.Iface.ProtocolVersion))
 		}
@@ -151,13 +161,13 @@ func chooseInterface(card *a2a.AgentCard, o *Options, trust trusted) (*chosen, e
 
 // checkInterface checks an interface of a card and returns it in usable form. The error begins with
 // a verb.
-func checkInterface(iface *a2a.AgentInterface, o *Options, trust trusted) (*chosen, error) {
+func checkInterface(iface *a2a.AgentInterface, o *Options, trust trusted) (*Chosen, error) {
 	if iface == nil {
 		return nil, errors.New("is null")
 	}
 	binding, ok := bindingOf(iface.ProtocolBinding)
 	if !ok || !slices.Contains(o.transports, binding) {
-		return nil, fmt.Errorf("has the transport %q, which is not among those that may be used", CleanText(string(iface.ProtocolBinding), maxName))
+		return nil, fmt.Errorf("has the transport %q, which is not among those that may be used", CleanText(string(iface.ProtocolBinding), MaxName))
 	}
 	version, err := versionOf(iface.ProtocolVersion, o)
 	if err != nil {
@@ -171,11 +181,11 @@ func checkInterface(iface *a2a.AgentInterface, o *Options, trust trusted) (*chos
 		return nil, err
 	}
 	if !o.anyOrigin && !trust.has(u) {
-		return nil, fmt.Errorf("is at %s, which is not the origin of base_url; add it to allow_origins if it is right", CleanText(shownOrigin(u), MaxShown))
+		return nil, fmt.Errorf("is at %s, which is not the origin of base_url; add it to allow_origins if it is right", CleanText(ShownOrigin(u), MaxShown))
 	}
 	usable := *iface
 	usable.ProtocolBinding, usable.ProtocolVersion = binding, version
-	return &chosen{Iface: &usable, Declared: iface.ProtocolVersion, URL: u}, nil
+	return &Chosen{Iface: &usable, Declared: iface.ProtocolVersion, URL: u}, nil
 }
 
 // bindingOf returns the SDK's name of a transport. Cards may use any case.
@@ -204,7 +214,7 @@ func versionOf(declared a2a.ProtocolVersion, o *Options) (a2a.ProtocolVersion, e
 	case major == "0" && minor == "3":
 		return "", errors.New("speaks version 0.3 of the protocol, which allow_v0_3 permits")
 	}
-	return "", fmt.Errorf("speaks version %q of the protocol, which this runtime does not", CleanText(string(declared), maxName))
+	return "", fmt.Errorf("speaks version %q of the protocol, which this runtime does not", CleanText(string(declared), MaxName))
 }
 
 // interfaceURL parses the URL of an interface. For gRPC it may be host:port, which uses TLS
@@ -213,7 +223,7 @@ func interfaceURL(raw string, binding a2a.TransportProtocol) (*url.URL, error) {
 	if binding == a2a.TransportProtocolGRPC && !strings.Contains(raw, "://") {
 		host, _, _ := strings.Cut(raw, "/")
 		u := &url.URL{Scheme: "https", Host: host}
-		if namesMachine(u.Hostname()) {
+		if NamesMachine(u.Hostname()) {
 			u.Scheme = "http"
 		}
 		raw = u.String()
@@ -225,14 +235,14 @@ func interfaceURL(raw string, binding a2a.TransportProtocol) (*url.URL, error) {
 	case err != nil:
 		return nil, errors.New("has a URL that does not parse")
 	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, fmt.Errorf("has a URL of scheme %q, not http or https", CleanText(u.Scheme, maxName))
+		return nil, fmt.Errorf("has a URL of scheme %q, not http or https", CleanText(u.Scheme, MaxName))
 	case u.Hostname() == "":
 		return nil, errors.New("has a URL without a host")
 	case u.User != nil:
 		return nil, errors.New("has a URL with a user or password")
 	case u.Fragment != "":
 		return nil, errors.New("has a URL with a fragment")
-	case binding == a2a.TransportProtocolGRPC && u.Scheme == "http" && !namesMachine(u.Hostname()):
+	case binding == a2a.TransportProtocolGRPC && u.Scheme == "http" && !NamesMachine(u.Hostname()):
 		return nil, errors.New("is gRPC without TLS")
 	}
 	return u, nil

@@ -148,15 +148,15 @@ func isMomentary(err error) bool {
 	if refused, ok := errors.AsType[*HTTPError](err); ok {
 		return refused.Status >= http.StatusInternalServerError || refused.Status == http.StatusTooManyRequests
 	}
-	if _, ok := errors.AsType[*tooLargeError](err); ok {
+	if _, ok := errors.AsType[*TooLargeError](err); ok {
 		return false
 	}
 	_, wrong := errors.AsType[*ContentTypeError](err)
 	return !wrong
 }
 
-// maxAge returns a response's lifetime according to its header; negative if not given.
-func maxAge(header http.Header) time.Duration {
+// MaxAge returns a response's lifetime according to its header; negative if not given.
+func MaxAge(header http.Header) time.Duration {
 	age := time.Duration(-1)
 	for directive := range strings.SplitSeq(strings.Join(header.Values("Cache-Control"), ","), ",") {
 		name, value, _ := strings.Cut(strings.ToLower(strings.TrimSpace(directive)), "=")

@@ -173,7 +173,7 @@ func TestACardServesOnWhileItCannotBeFetched(t *testing.T) {
 		"it asks to wait":               {&HTTPError{Status: 429}, false, true},
 		"the card is gone":              {&HTTPError{Status: 404}, false, false},
 		"it has a page there":           {&ContentTypeError{}, false, false},
-		"it has something huge there":   {&tooLargeError{}, false, false},
+		"it has something huge there":   {&TooLargeError{}, false, false},
 		"it is down and refused a call": {errors.New("connection refused"), true, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -231,7 +231,7 @@ func TestThePeerSaysHowLongACardIsValid(t *testing.T) {
 		"": -1, "public": -1, "max-age=60": time.Minute, "public, Max-Age=\"60\"": time.Minute, "max-age=x": -1, "max-age=-1": -1,
 		"no-store": 0, "max-age=60, no-cache": 0, "s-maxage=5": -1, "max-age": -1,
 	} {
-		if got := maxAge(http.Header{"Cache-Control": {header}}); got != want {
+		if got := MaxAge(http.Header{"Cache-Control": {header}}); got != want {
 			t.Errorf("%q: %s, want %s", header, got, want)
 		}
 	}

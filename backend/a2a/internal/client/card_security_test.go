@@ -26,7 +26,7 @@ func TestSecurityRequirementsAreReadInEveryForm(t *testing.T) {
 		`[]`:   {},
 		`null`: nil,
 	} {
-		card, err := parseCard(fmt.Appendf(nil, `{"name":"x","supportedInterfaces":[{"url":"https://x.example","protocolBinding":"JSONRPC"}],
+		card, err := ParseCard(fmt.Appendf(nil, `{"name":"x","supportedInterfaces":[{"url":"https://x.example","protocolBinding":"JSONRPC"}],
 			"securitySchemes":{"bearer":{"httpAuthSecurityScheme":{"scheme":"Bearer"}}},
 			"skills":[{"id":"s","securityRequirements":%s}],"securityRequirements":%s}`, text, text))
 		if err != nil || len(card.SecuritySchemes) != 1 || len(card.Skills) != 1 {
@@ -47,7 +47,7 @@ func TestACallThatEndedThereIsNotRefused(t *testing.T) {
 	for _, code := range []codes.Code{codes.Canceled, codes.DeadlineExceeded} {
 		p := reach(t, peertest.ServeGRPC(t, &peertest.GRPCAgent{Refuse: status.Error(code, "gone")}))
 		for name, err := range map[string]error{"call": getTask(t, p), "stream": func() error { _, err := stream(t, p); return err }()} {
-			if got := Judge(err); got != (judgement{Passing, CodeUnreachable}) {
+			if got := Judge(err); got != (Judgement{Passing, CodeUnreachable}) {
 				t.Errorf("a %s that ends with %s is judged %+v: %v", name, code, got, err)
 			}
 		}

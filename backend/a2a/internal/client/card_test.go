@@ -12,8 +12,8 @@ import (
 )
 
 // judged parses a card and chooses one of its interfaces.
-func judged(card string, o *Options) (*chosen, error) {
-	c, err := parseCard([]byte(card))
+func judged(card string, o *Options) (*Chosen, error) {
+	c, err := ParseCard([]byte(card))
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func TestCardsOf03AreRead(t *testing.T) {
 // Invalid fields that the runtime does not need do not invalidate a card.
 func TestACardIsReadTolerantly(t *testing.T) {
 	t.Parallel()
-	got, err := parseCard([]byte(`{"name":"n","unknown":{},"securitySchemes":{"x":{"new":{}}},"skills":"none","capabilities":null,"supportedInterfaces":[null]}`))
+	got, err := ParseCard([]byte(`{"name":"n","unknown":{},"securitySchemes":{"x":{"new":{}}},"skills":"none","capabilities":null,"supportedInterfaces":[null]}`))
 	if err != nil || got.Name != "n" || len(got.SupportedInterfaces) != 1 {
 		t.Errorf("card %+v, %v", got, err)
 	}

@@ -33,7 +33,7 @@ func Discover(ctx context.Context, e *spec.Endpoint, logger *zap.Logger) ([]*spe
 	}
 	if o.Card.URL == "" {
 		agents, err := withPeer(ctx, e, logger, func(ctx context.Context, p *Peer) ([]*spec.Agent, error) { return p.discoverList(ctx) })
-		if !errors.Is(err, errNoList) || o.Card.List != "" {
+		if !errors.Is(err, ErrNoList) || o.Card.List != "" {
 			return agents, err
 		}
 	}
@@ -80,18 +80,18 @@ func agentID(name, baseURL string) string {
 // Unusable cards are logged and skipped. A list without usable cards, or with a duplicate name,
 // fails.
 func (p *Peer) discoverList(ctx context.Context) ([]*spec.Agent, error) {
-	location, err := listLocation(p.Endpoint, &p.Options)
+	location, err := ListLocation(p.Endpoint, &p.Options)
 	if err != nil {
 		return nil, err
 	}
-	got, err := p.fetchDocument(ctx, location, "", "the list of agent cards", MaxList)
+	got, err := p.FetchDocument(ctx, location, "", "the list of agent cards", MaxList)
 	if lacksList(err) {
-		return nil, errNoList
+		return nil, ErrNoList
 	}
 	if err != nil {
 		return nil, fmt.Errorf("fetch the list of agent cards: %w", err)
 	}
-	cards, err := parseList(got.Card)
+	cards, err := ParseList(got.Card)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func (p *Peer) listedAgents(location *url.URL, cards []json.RawMessage) ([]*spec
 	var refused []error
 	seen := make(map[string]bool, len(cards))
 	for i, data := range cards {
-		id := listedName(data)
+		id := ListedName(data)
 		if id != "" && seen[id] {
 			return nil, badCard("the list has two agents %q", id)
 		}
@@ -152,14 +152,14 @@ func (p *Peer) listedAgent(location *url.URL, id string, data json.RawMessage) (
 	if json.Unmarshal(data, &at) == nil && at.CardURL != "" {
 		return p.pointedAgent(location, id, &at)
 	}
-	card, err := parseCard(data)
+	card, err := ParseCard(data)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.checkSignatures(data, card); err != nil {
+	if err := p.CheckSignatures(data, card); err != nil {
 		return nil, err
 	}
-	if _, err := p.choose(card); err != nil {
+	if _, err := p.Choose(card); err != nil {
 		return nil, err
 	}
 	return p.newListedAgent(id, card.Description, "card_list", location.String()), nil
@@ -174,7 +174,7 @@ func (p *Peer) pointedAgent(location *url.URL, id string, at *entry) (*spec.Agen
 		return nil, badCard("the URL of its card is invalid")
 	}
 	if !p.http.trust.has(u) {
-		return nil, badCard("its card is at %s, which is not the origin of base_url; add it to allow_origins if it is right", shownOrigin(u))
+		return nil, badCard("its card is at %s, which is not the origin of base_url; add it to allow_origins if it is right", ShownOrigin(u))
 	}
 	return p.newListedAgent(id, at.Description, "card_url", u.String()), nil
 }

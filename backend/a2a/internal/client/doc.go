@@ -3,7 +3,4 @@
 // A Peer is a remote agent, described by an endpoint. Its card is checked before use, credentials
 // are sent only to origins that the endpoint names, connections are guarded against private
 // addresses, and response sizes are limited. Errors of calls are typed, and Judge classifies them.
-//
-// Examine checks how a peer fulfills the protocol: its card, and how its interfaces answer calls that
-// change nothing.
 package client

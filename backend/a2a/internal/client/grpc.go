@@ -186,7 +186,7 @@ func callError(err error, limit int64) error {
 		refused.Status, refused.Err = http.StatusForbidden, a2a.ErrUnauthorized
 	case codes.ResourceExhausted:
 		if strings.HasPrefix(s.Message(), "grpc: received message") {
-			return &tooLargeError{What: "an answer", Limit: limit}
+			return &TooLargeError{What: "an answer", Limit: limit}
 		}
 		refused.Status = http.StatusTooManyRequests
 	case codes.Unavailable:

@@ -49,7 +49,7 @@ func TestAStreamOverGRPCMayNotBeSilent(t *testing.T) {
 	_ = getTask(t, p) // sets the token to token-2
 	start := time.Now()
 	got, err := stream(t, p)
-	if _, ok := errors.AsType[*idleError](err); !ok || len(got) != 1 || time.Since(start) < time.Second {
+	if _, ok := errors.AsType[*IdleError](err); !ok || len(got) != 1 || time.Since(start) < time.Second {
 		t.Errorf("%d events, %v", len(got), err)
 	}
 	if message, ok := got[0].(*a2a.Message); !ok || message.Parts[0].Text() != "hello from translator" {
@@ -76,7 +76,7 @@ func TestErrorsOfGRPCAreTyped(t *testing.T) {
 	if err := callError(status.Error(codes.Unavailable, "connection error: refused"), 1); !isNet(err) {
 		t.Errorf("error is %v", err)
 	}
-	if err := callError(status.Error(codes.ResourceExhausted, "grpc: received message larger than max"), 1); !errors.As(err, new(*tooLargeError)) {
+	if err := callError(status.Error(codes.ResourceExhausted, "grpc: received message larger than max"), 1); !errors.As(err, new(*TooLargeError)) {
 		t.Errorf("error is %v", err)
 	}
 	plain := errors.New("x")

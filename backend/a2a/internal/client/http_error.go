@@ -37,20 +37,20 @@ func (e *HTTPError) Error() string {
 // Unwrap returns the protocol's error.
 func (e *HTTPError) Unwrap() error { return e.Err }
 
-// idleError reports that a peer was silent for too long: no response to a request, or no more data
+// IdleError reports that a peer was silent for too long: no response to a request, or no more data
 // of one.
-type idleError struct {
+type IdleError struct {
 	After time.Duration
 }
 
 // Error names the time.
-func (e *idleError) Error() string { return fmt.Sprintf("the peer sent nothing for %s", e.After) }
+func (e *IdleError) Error() string { return fmt.Sprintf("the peer sent nothing for %s", e.After) }
 
 // Timeout reports that the error is a timeout.
-func (*idleError) Timeout() bool { return true }
+func (*IdleError) Timeout() bool { return true }
 
-// tooLargeError reports that an event or an answer of a peer exceeds its limit.
-type tooLargeError struct {
+// TooLargeError reports that an event or an answer of a peer exceeds its limit.
+type TooLargeError struct {
 	// What names the oversized part, such as "an event", "an answer" or "the agent card".
 	What string
 	// Limit is the maximum size in bytes.
@@ -58,7 +58,7 @@ type tooLargeError struct {
 }
 
 // Error names the limit.
-func (e *tooLargeError) Error() string {
+func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("%s of the peer is larger than %d bytes", e.What, e.Limit)
 }
 

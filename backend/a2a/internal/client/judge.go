@@ -106,8 +106,8 @@ const (
 	Final
 )
 
-// judgement classifies the error of a call.
-type judgement struct {
+// Judgement classifies the error of a call.
+type Judgement struct {
 	Trouble Trouble
 	// Code is the code of a turn that fails with the error.
 	Code string
@@ -116,71 +116,71 @@ type judgement struct {
 // byProtocol are the judgements of the errors of the protocol.
 var byProtocol = []struct {
 	err error
-	judgement
+	Judgement
 }{
-	{a2a.ErrTaskNotFound, judgement{lost, CodeTaskLost}},
-	{a2a.ErrUnsupportedOperation, judgement{Unsupported, CodeRefused}},
-	{a2a.ErrMethodNotFound, judgement{Unsupported, CodeRefused}},
-	{a2a.ErrVersionNotSupported, judgement{Outdated, CodeRefused}},
-	{a2a.ErrUnauthenticated, judgement{Final, CodeUnauthorized}},
-	{a2a.ErrUnauthorized, judgement{Final, CodeUnauthorized}},
-	{a2a.ErrInternalError, judgement{Passing, CodeRefused}},
-	{a2a.ErrServerError, judgement{Passing, CodeRefused}},
+	{a2a.ErrTaskNotFound, Judgement{lost, CodeTaskLost}},
+	{a2a.ErrUnsupportedOperation, Judgement{Unsupported, CodeRefused}},
+	{a2a.ErrMethodNotFound, Judgement{Unsupported, CodeRefused}},
+	{a2a.ErrVersionNotSupported, Judgement{Outdated, CodeRefused}},
+	{a2a.ErrUnauthenticated, Judgement{Final, CodeUnauthorized}},
+	{a2a.ErrUnauthorized, Judgement{Final, CodeUnauthorized}},
+	{a2a.ErrInternalError, Judgement{Passing, CodeRefused}},
+	{a2a.ErrServerError, Judgement{Passing, CodeRefused}},
 	// Over gRPC: the peer or the network ended the call.
-	{context.Canceled, judgement{Passing, CodeUnreachable}},
-	{context.DeadlineExceeded, judgement{Passing, CodeUnreachable}},
+	{context.Canceled, Judgement{Passing, CodeUnreachable}},
+	{context.DeadlineExceeded, Judgement{Passing, CodeUnreachable}},
 }
 
 // Judge classifies the error of a call.
-func Judge(err error) judgement {
+func Judge(err error) Judgement {
 	status, answered := errors.AsType[*HTTPError](err)
 	if answered && status.renewed {
-		return judgement{Outdated, CodeUnauthorized}
+		return Judgement{Outdated, CodeUnauthorized}
 	}
 	for _, known := range byProtocol {
 		if errors.Is(err, known.err) {
-			return known.judgement
+			return known.Judgement
 		}
 	}
 	if answered {
 		return JudgeStatus(status.Status)
 	}
 	switch {
-	case errors.As(err, new(*tooLargeError)), errors.Is(err, bufio.ErrTooLong):
-		return judgement{Final, CodeTooLarge}
+	case errors.As(err, new(*TooLargeError)), errors.Is(err, bufio.ErrTooLong):
+		return Judgement{Final, CodeTooLarge}
 	case errors.As(err, new(*netguard.BlockedError)):
-		return judgement{Final, CodeUnreachable}
-	case errors.As(err, new(*CardError)), errors.As(err, new(*signatureError)):
-		return judgement{Passing, CodeCard} // the next one may be better
+		return Judgement{Final, CodeUnreachable}
+	case errors.As(err, new(*CardError)), errors.As(err, new(*SignatureError)):
+		return Judgement{Passing, CodeCard} // the next one may be better
 	case errors.As(err, new(*a2a.Error)):
-		return judgement{Final, CodeRefused}
+		return Judgement{Final, CodeRefused}
 	case errors.As(err, new(*ContentTypeError)): // it answered, but not as the HTTP client expects
-		return judgement{Passing, CodeProtocol}
+		return Judgement{Passing, CodeProtocol}
 	case errors.As(err, new(net.Error)), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF): // before it answered
-		return judgement{Passing, CodeUnreachable}
+		return Judgement{Passing, CodeUnreachable}
 	default: // an unintelligible response
-		return judgement{Passing, CodeProtocol}
+		return Judgement{Passing, CodeProtocol}
 	}
 }
 
 // JudgeStatus classifies an error status.
-func JudgeStatus(status int) judgement {
+func JudgeStatus(status int) Judgement {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
-		return judgement{Final, CodeUnauthorized}
+		return Judgement{Final, CodeUnauthorized}
 	case http.StatusTooManyRequests:
-		return judgement{Passing, CodeRateLimited}
+		return Judgement{Passing, CodeRateLimited}
 	case http.StatusRequestTimeout, http.StatusTooEarly:
-		return judgement{Passing, CodeUnreachable}
+		return Judgement{Passing, CodeUnreachable}
 	case http.StatusMethodNotAllowed, http.StatusNotImplemented:
-		return judgement{Unsupported, CodeRefused}
+		return Judgement{Unsupported, CodeRefused}
 	case http.StatusNotFound, http.StatusGone:
-		return judgement{Outdated, CodeRefused}
+		return Judgement{Outdated, CodeRefused}
 	}
 	if status >= http.StatusInternalServerError {
-		return judgement{Passing, CodeUnreachable}
+		return Judgement{Passing, CodeUnreachable}
 	}
-	return judgement{Final, CodeRefused}
+	return Judgement{Final, CodeRefused}
 }
 
 // RetryAfter returns how long a peer asks to wait; 0 if unknown.
@@ -204,10 +204,10 @@ func MayResend(err error) bool {
 			http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable,
 		}, status.Status)
 	}
-	if errors.As(err, new(*idleError)) { // it may be at work
+	if errors.As(err, new(*IdleError)) { // it may be at work
 		return false
 	}
-	return Judge(err) == judgement{Passing, CodeUnreachable}
+	return Judge(err) == Judgement{Passing, CodeUnreachable}
 }
 
 // FailedInside reports whether a peer reported an internal error. The answer to its question may

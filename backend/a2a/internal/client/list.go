@@ -21,25 +21,25 @@ const (
 	maxListed = 256
 )
 
-// errNoList reports that a server has no list of cards.
-var errNoList = errors.New("there is no list of agent cards")
+// ErrNoList reports that a server has no list of cards.
+var ErrNoList = errors.New("there is no list of agent cards")
 
-// parseList returns the cards of a list: an object with the field agents, or an
+// ParseList returns the cards of a list: an object with the field agents, or an
 // array. The error is errNoList for JSON that is neither, and a *CardError for a
 // list that must not be used.
-func parseList(data []byte) ([]json.RawMessage, error) {
+func ParseList(data []byte) ([]json.RawMessage, error) {
 	var cards []json.RawMessage
 	if data = bytes.TrimSpace(data); len(data) == 0 || data[0] != '[' {
 		var fields struct {
 			Agents json.RawMessage `json:"agents"`
 		}
 		if json.Unmarshal(data, &fields) != nil || !isSet(fields.Agents) {
-			return nil, errNoList
+			return nil, ErrNoList
 		}
 		data = fields.Agents
 	}
 	if json.Unmarshal(data, &cards) != nil {
-		return nil, errNoList
+		return nil, ErrNoList
 	}
 	if len(cards) > maxListed {
 		return nil, badCard("the list has %d cards; allowed are %d", len(cards), maxListed)
@@ -56,9 +56,9 @@ type entry struct {
 	CardURL     string `json:"agentCardUrl"`
 }
 
-// listedName returns the agent ID of a list entry: its name if that is a valid ID, or an ID derived
+// ListedName returns the agent ID of a list entry: its name if that is a valid ID, or an ID derived
 // from the name. It returns "" if the name yields no ID.
-func listedName(data json.RawMessage) string {
+func ListedName(data json.RawMessage) string {
 	var e entry
 	if json.Unmarshal(data, &e) != nil {
 		return ""
@@ -73,13 +73,13 @@ func listedName(data json.RawMessage) string {
 // findListed returns an agent's card in a list. Two cards with one name are an error, since it
 // would be unclear which one a credential is for.
 func findListed(list []byte, agent string) (json.RawMessage, error) {
-	cards, err := parseList(list)
+	cards, err := ParseList(list)
 	if err != nil {
 		return nil, &CardError{Problem: "the list of cards cannot be read", Err: err}
 	}
 	var found json.RawMessage
 	for _, card := range cards {
-		if listedName(card) != agent {
+		if ListedName(card) != agent {
 			continue
 		}
 		if found != nil {
@@ -93,8 +93,8 @@ func findListed(list []byte, agent string) (json.RawMessage, error) {
 	return found, nil
 }
 
-// listLocation returns the location of a server's list.
-func listLocation(e *spec.Endpoint, o *Options) (*url.URL, error) {
+// ListLocation returns the location of a server's list.
+func ListLocation(e *spec.Endpoint, o *Options) (*url.URL, error) {
 	base, err := url.Parse(e.BaseURL)
 	if err != nil {
 		return nil, errors.New("base_url does not parse as a URL")
@@ -129,7 +129,7 @@ func idSlug(name string) string {
 			gap = false
 		}
 		id.WriteRune(r)
-		if id.Len() >= maxName {
+		if id.Len() >= MaxName {
 			break
 		}
 	}

@@ -81,7 +81,7 @@ func defaultOptions() Options {
 	return Options{
 		Poll: Pace{2 * time.Second, 30 * time.Second}, Stream: true,
 		transports:  []a2a.TransportProtocol{a2a.TransportProtocolJSONRPC, a2a.TransportProtocolHTTPJSON, a2a.TransportProtocolGRPC},
-		Card:        cardOptions{ttl: 5 * time.Minute, Signatures: signaturesOff},
+		Card:        cardOptions{ttl: 5 * time.Minute, Signatures: SignaturesOff},
 		idleTimeout: time.Minute, maxEventBytes: maxEvent, MaxOutputBytes: 16 << 20, concurrency: 64,
 	}
 }
@@ -160,7 +160,7 @@ func (o *Options) checkConflicts() diag.List {
 	if o.Card.URL != "" && o.Card.List != "" {
 		list = append(list, diag.New(diag.InvalidValue, "options.card_list", "card_list and card_url are both set; a card is in one place"))
 	}
-	if o.Card.Signatures != signaturesOff && len(o.Card.Keys.Keys) == 0 {
+	if o.Card.Signatures != SignaturesOff && len(o.Card.Keys.Keys) == 0 {
 		list = append(list, diag.New(diag.MissingField, "options.signature_keys", "signature_keys is required when signatures are %s", o.Card.Signatures))
 	}
 	return list
@@ -290,8 +290,8 @@ func setAllowOrigins(o *Options, raw json.RawMessage) error {
 
 func setSignatures(o *Options, raw json.RawMessage) error {
 	var mode signatureMode
-	if json.Unmarshal(raw, &mode) != nil || !slices.Contains([]signatureMode{signaturesOff, signaturesIfPresent, signaturesRequired}, mode) {
-		return fmt.Errorf("is %s; allowed are %s, %s, %s", clip.Text(string(raw)), signaturesOff, signaturesIfPresent, signaturesRequired)
+	if json.Unmarshal(raw, &mode) != nil || !slices.Contains([]signatureMode{SignaturesOff, signaturesIfPresent, signaturesRequired}, mode) {
+		return fmt.Errorf("is %s; allowed are %s, %s, %s", clip.Text(string(raw)), SignaturesOff, signaturesIfPresent, signaturesRequired)
 	}
 	o.Card.Signatures = mode
 	return nil

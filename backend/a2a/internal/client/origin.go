@@ -17,8 +17,8 @@ func Origin(u *url.URL) string {
 	return u.Scheme + "://" + net.JoinHostPort(strings.ToLower(strings.TrimSuffix(u.Hostname(), ".")), port)
 }
 
-// shownOrigin returns an origin in its usual spelling.
-func shownOrigin(u *url.URL) string {
+// ShownOrigin returns an origin in its usual spelling.
+func ShownOrigin(u *url.URL) string {
 	shown := url.URL{Scheme: u.Scheme, Host: strings.ToLower(u.Host)}
 	return shown.String()
 }
@@ -40,9 +40,9 @@ func trustedOrigins(e *spec.Endpoint, o *Options) trusted {
 // has reports whether a URL has one of the origins.
 func (t trusted) has(u *url.URL) bool { return t[Origin(u)] }
 
-// namesMachine reports whether a configured host is this machine or an address, so that a private
+// NamesMachine reports whether a configured host is this machine or an address, so that a private
 // address is intended.
-func namesMachine(host string) bool {
+func NamesMachine(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
 		return true
@@ -61,7 +61,7 @@ func newGuard(e *spec.Endpoint, o *Options) (*netguard.Guard, error) {
 	}
 	for _, text := range written {
 		u, err := url.Parse(text)
-		if err == nil && u.IsAbs() && namesMachine(u.Hostname()) {
+		if err == nil && u.IsAbs() && NamesMachine(u.Hostname()) {
 			allow = append(allow, strings.TrimPrefix(Origin(u), u.Scheme+"://"))
 		}
 	}

@@ -97,7 +97,7 @@ func cardLocation(e *spec.Endpoint, o *Options) (*url.URL, error) {
 		return nil, errors.New("base_url does not parse as a URL")
 	}
 	if o.Card.List != "" {
-		return listLocation(e, o)
+		return ListLocation(e, o)
 	}
 	if o.Card.URL == "" {
 		if e.Target != "" {
@@ -164,36 +164,50 @@ func (p *Peer) Shown(text string, limit int) string {
 	return CleanText(redactSecrets(text, p.http.secrets), limit)
 }
 
+// Trusts reports whether a URL's origin is configured.
+func (p *Peer) Trusts(u *url.URL) bool { return p.http.trust.has(u) }
+
+// Send sends a request to the peer and returns any response. The caller must close its body.
+func (p *Peer) Send(req *http.Request) (*http.Response, error) { return p.http.sendRequest(req) }
+
+// Authorize sends a header instead of the credential, and hides its values. Call it before the
+// first request.
+func (p *Peer) Authorize(header http.Header) {
+	h := fixedHeader(header)
+	p.http.auth = h
+	p.http.secrets = append(p.http.secrets, h.headerSecrets()...)
+}
+
 // SetIdleTimeout limits how long the peer may be silent. Call it before the first request.
 func (p *Peer) SetIdleTimeout(d time.Duration) { p.http.limits.idle = d }
 
 // GRPCConnection returns the gRPC connection to a URL's host.
 func (p *Peer) GRPCConnection(to *url.URL) (*grpc.ClientConn, error) { return p.grpc.connectionTo(to) }
 
-// choose returns the interface of a card to use for the peer.
-func (p *Peer) choose(card *a2a.AgentCard) (*chosen, error) {
+// Choose returns the interface of a card to use for the peer.
+func (p *Peer) Choose(card *a2a.AgentCard) (*Chosen, error) {
 	return chooseInterface(card, &p.Options, p.http.trust)
 }
 
-// checkAnyVersion checks an interface of a card and permits version 0.3 whatever the configuration
+// CheckAnyVersion checks an interface of a card and permits version 0.3 whatever the configuration
 // says. The error begins with a verb.
-func (p *Peer) checkAnyVersion(iface *a2a.AgentInterface) (*chosen, error) {
+func (p *Peer) CheckAnyVersion(iface *a2a.AgentInterface) (*Chosen, error) {
 	tolerant := p.Options
 	tolerant.allowV03 = true
 	return checkInterface(iface, &tolerant, p.http.trust)
 }
 
-// checkSignatures checks a card's signatures as configured.
-func (p *Peer) checkSignatures(data []byte, card *a2a.AgentCard) error {
+// CheckSignatures checks a card's signatures as configured.
+func (p *Peer) CheckSignatures(data []byte, card *a2a.AgentCard) error {
 	return checkSignatures(data, card.Signatures, p.Options.Card.Signatures, &p.Options.Card.Keys)
 }
 
 // fetchCard fetches the peer's card, or the list that contains it.
 func (p *Peer) fetchCard(ctx context.Context, tag string) (*fetched, error) {
 	if p.Options.Card.List == "" {
-		return p.fetchDocument(ctx, p.CardURL, tag, "the agent card", MaxCard)
+		return p.FetchDocument(ctx, p.CardURL, tag, "the agent card", MaxCard)
 	}
-	got, err := p.fetchDocument(ctx, p.CardURL, tag, "the list of agent cards", MaxList)
+	got, err := p.FetchDocument(ctx, p.CardURL, tag, "the list of agent cards", MaxList)
 	if err != nil || got.Card == nil {
 		return got, err
 	}
@@ -201,8 +215,8 @@ func (p *Peer) fetchCard(ctx context.Context, tag string) (*fetched, error) {
 	return got, err
 }
 
-// fetchDocument fetches a document of at most limit bytes, unless it still has the tag.
-func (p *Peer) fetchDocument(ctx context.Context, from *url.URL, tag, what string, limit int64) (*fetched, error) {
+// FetchDocument fetches a document of at most limit bytes, unless it still has the tag.
+func (p *Peer) FetchDocument(ctx context.Context, from *url.URL, tag, what string, limit int64) (*fetched, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, from.String(), nil)
 	if err != nil {
 		return nil, err
@@ -215,31 +229,31 @@ func (p *Peer) fetchDocument(ctx context.Context, from *url.URL, tag, what strin
 		return nil, err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	got := &fetched{Tag: resp.Header.Get("ETag"), maxAge: maxAge(resp.Header)}
+	got := &fetched{Tag: resp.Header.Get("ETag"), maxAge: MaxAge(resp.Header)}
 	if resp.StatusCode == http.StatusNotModified && tag != "" {
 		return got, nil
 	}
 	if resp.StatusCode != http.StatusOK {
 		return nil, hiddenError(resp, p.http.secrets)
 	}
-	if kind := mediaType(resp); !isJSON(kind) && kind != "" && kind != typePlain && kind != "application/octet-stream" {
+	if kind := MediaType(resp); !IsJSON(kind) && kind != "" && kind != TypePlain && kind != "application/octet-stream" {
 		return nil, &ContentTypeError{ContentType: CleanText(resp.Header.Get("Content-Type"), MaxShown)}
 	}
-	got.Card, err = readAll(resp.Body, what, limit)
+	got.Card, err = ReadAll(resp.Body, what, limit)
 	return got, err
 }
 
 // openCard checks a card and its signatures. It then creates the client for the peer as the card
 // says.
 func (p *Peer) openCard(ctx context.Context, data []byte) (*Connection, error) {
-	card, err := parseCard(data)
+	card, err := ParseCard(data)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.checkSignatures(data, card); err != nil {
+	if err := p.CheckSignatures(data, card); err != nil {
 		return nil, err
 	}
-	to, err := p.choose(card)
+	to, err := p.Choose(card)
 	if err != nil {
 		return nil, err
 	}
@@ -250,9 +264,9 @@ func (p *Peer) openCard(ctx context.Context, data []byte) (*Connection, error) {
 	if err != nil {
 		return nil, &CardError{Problem: "the peer cannot be spoken to", Err: err}
 	}
-	p.logger.Info("a2a peer connected", zap.String("card", redact.URL(p.CardURL.String())), zap.String("name", CleanText(card.Name, maxName)),
+	p.logger.Info("a2a peer connected", zap.String("card", redact.URL(p.CardURL.String())), zap.String("name", CleanText(card.Name, MaxName)),
 		zap.String("url", CleanText(to.Iface.URL, MaxShown)), zap.String("transport", string(to.Iface.ProtocolBinding)),
-		zap.String("version", CleanText(string(to.Declared), maxName)), zap.Bool("downgraded", to.Iface.ProtocolVersion != Version1))
+		zap.String("version", CleanText(string(to.Declared), MaxName)), zap.Bool("downgraded", to.Iface.ProtocolVersion != Version1))
 	return &Connection{
 		Client: client, Card: card, Iface: to.Iface,
 		Streaming: card.Capabilities.Streaming && p.Options.Stream, Extension: extension,

@@ -297,7 +297,7 @@ func TestHostsThatAreMeant(t *testing.T) {
 		"localhost": true, "LOCALHOST.": true, "a.localhost": true, "127.0.0.1": true, "10.1.2.3": true, "::1": true, "8.8.8.8": true,
 		"localhost.example": false, "peer.example": false, "127.0.0.1.example": false, "": false,
 	} {
-		if namesMachine(host) != want {
+		if NamesMachine(host) != want {
 			t.Errorf("%q: %t", host, !want)
 		}
 	}

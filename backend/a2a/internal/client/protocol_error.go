@@ -16,8 +16,8 @@ var protocolErrors = map[int]error{
 	-32007: a2a.ErrExtendedCardNotConfigured, -32008: a2a.ErrExtensionSupportRequired, -32009: a2a.ErrVersionNotSupported,
 }
 
-// decodeError reads the body of an error: JSON-RPC, REST, or any other, for which err is nil.
-func decodeError(data []byte) (message string, err error) {
+// DecodeError reads the body of an error: JSON-RPC, REST, or any other, for which err is nil.
+func DecodeError(data []byte) (message string, err error) {
 	var body struct {
 		Error   json.RawMessage `json:"error"`
 		Detail  string          `json:"detail"` // of a problem+json

@@ -13,7 +13,7 @@ import (
 
 // newSDKClient returns an SDK client for the chosen interface. It does not pass on the tenant of
 // an inbound call: the peer receives the tenant named in its card.
-func newSDKClient(ctx context.Context, requests *transport, calls *grpcConnections, card *a2a.AgentCard, to *chosen, extension bool) (*a2aclient.Client, error) {
+func newSDKClient(ctx context.Context, requests *transport, calls *grpcConnections, card *a2a.AgentCard, to *Chosen, extension bool) (*a2aclient.Client, error) {
 	client := &http.Client{
 		Transport:     requests,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

@@ -15,59 +15,59 @@ import (
 type signatureMode string
 
 const (
-	// signaturesOff looks at none.
-	signaturesOff signatureMode = "off"
+	// SignaturesOff looks at none.
+	SignaturesOff signatureMode = "off"
 	// signaturesIfPresent rejects a signed card without a signature by a known key.
 	signaturesIfPresent signatureMode = "if_present"
 	// signaturesRequired rejects a card that is not signed by a known key.
 	signaturesRequired signatureMode = "required"
 )
 
-// errUnsigned reports that a card lacks a required signature.
-var errUnsigned = errors.New("the agent card is not signed")
+// ErrUnsigned reports that a card lacks a required signature.
+var ErrUnsigned = errors.New("the agent card is not signed")
 
-// signatureError reports that no signature of a card is valid.
-type signatureError struct {
+// SignatureError reports that no signature of a card is valid.
+type SignatureError struct {
 	// Count is the number of signatures, and Err the error of the last one.
 	Count int
 	Err   error
 }
 
 // Error names the cause.
-func (e *signatureError) Error() string {
+func (e *SignatureError) Error() string {
 	return fmt.Sprintf("none of the agent card's %d signatures is right: %v", e.Count, e.Err)
 }
 
 // Unwrap returns the error of the last signature.
-func (e *signatureError) Unwrap() error { return e.Err }
+func (e *SignatureError) Unwrap() error { return e.Err }
 
-// signatureAlgorithms are the allowed algorithms. Those without a public key are excluded: anyone
+// SignatureAlgorithms are the allowed algorithms. Those without a public key are excluded: anyone
 // who can check their signatures can forge them.
-var signatureAlgorithms = []jose.SignatureAlgorithm{jose.ES256, jose.EdDSA, jose.RS256}
+var SignatureAlgorithms = []jose.SignatureAlgorithm{jose.ES256, jose.EdDSA, jose.RS256}
 
-// maxSignatures limits how many signatures of a card are checked.
-const maxSignatures = 16
+// MaxSignatures limits how many signatures of a card are checked.
+const MaxSignatures = 16
 
 // checkSignatures checks the signatures of a card, as received, against known keys. One valid
 // signature suffices.
 func checkSignatures(card []byte, signatures []a2a.AgentCardSignature, mode signatureMode, keys *jose.JSONWebKeySet) error {
-	if mode == signaturesOff || mode == signaturesIfPresent && len(signatures) == 0 {
+	if mode == SignaturesOff || mode == signaturesIfPresent && len(signatures) == 0 {
 		return nil
 	}
 	if len(signatures) == 0 {
-		return errUnsigned
+		return ErrUnsigned
 	}
 	payloads, err := signedPayloads(card)
 	if err != nil {
-		return &signatureError{Count: len(signatures), Err: err}
+		return &SignatureError{Count: len(signatures), Err: err}
 	}
 	var last error
-	for _, s := range signatures[:min(len(signatures), maxSignatures)] {
+	for _, s := range signatures[:min(len(signatures), MaxSignatures)] {
 		if last = checkSignature(s, payloads, keys); last == nil {
 			return nil
 		}
 	}
-	return &signatureError{Count: len(signatures), Err: last}
+	return &SignatureError{Count: len(signatures), Err: last}
 }
 
 var (
@@ -80,7 +80,7 @@ var (
 // keys count.
 func checkSignature(s a2a.AgentCardSignature, payloads [][]byte, keys *jose.JSONWebKeySet) error {
 	for _, payload := range payloads {
-		signed, err := jose.ParseDetached(s.Protected+".."+s.Signature, payload, signatureAlgorithms)
+		signed, err := jose.ParseDetached(s.Protected+".."+s.Signature, payload, SignatureAlgorithms)
 		if err != nil {
 			return errNotJWS
 		}

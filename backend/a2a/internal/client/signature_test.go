@@ -84,7 +84,7 @@ func TestCardsAreSignedByKnownKeys(t *testing.T) {
 		"one of two":             {with(t, signedCard, foreign, es), keySet(ec.Public(), "k"), nil},
 		"no key named":           {with(t, signedCard, signedBy(t, signedCard, jose.ES256, ec, "")), keySet(ec.Public(), "k"), nil},
 		"empty values":           {with(t, `{"version":"1.0","name":"Übersetzer","n":100.0,"capabilities":{"streaming":true,"extensions":[]},"iconUrl":"","provider":null}`, es), keySet(ec.Public(), "k"), nil},
-		"no signature":           {[]byte(signedCard), keySet(ec.Public(), "k"), errUnsigned},
+		"no signature":           {[]byte(signedCard), keySet(ec.Public(), "k"), ErrUnsigned},
 		"another key":            {with(t, signedCard, foreign), keySet(ec.Public(), "k"), errWrongSignature},
 		"an unknown key":         {with(t, signedCard, es), keySet(ec.Public(), "other"), errUnknownKey},
 		"a changed card":         {with(t, strings.Replace(signedCard, "true", "false", 1), es), keySet(ec.Public(), "k"), errWrongSignature},
@@ -93,7 +93,7 @@ func TestCardsAreSignedByKnownKeys(t *testing.T) {
 		"a signature of no kind": {with(t, signedCard, a2a.AgentCardSignature{Protected: "eyJhbGciOiJub25lIn0", Signature: ""}), keySet(ec.Public(), "k"), errNotJWS},
 		"an invalid signature":   {with(t, signedCard, a2a.AgentCardSignature{Protected: ".", Signature: "x.y"}), keySet(ec.Public(), "k"), errNotJWS},
 	} {
-		card, err := parseCard(tt.card)
+		card, err := ParseCard(tt.card)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,10 +102,10 @@ func TestCardsAreSignedByKnownKeys(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, err, tt.want)
 		}
 		optional := checkSignatures(tt.card, card.Signatures, signaturesIfPresent, tt.keys)
-		if want := tt.want; !errors.Is(want, errUnsigned) && !errors.Is(optional, want) || errors.Is(want, errUnsigned) && optional != nil {
+		if want := tt.want; !errors.Is(want, ErrUnsigned) && !errors.Is(optional, want) || errors.Is(want, ErrUnsigned) && optional != nil {
 			t.Errorf("%s, if present: %v", name, optional)
 		}
-		if err := checkSignatures(tt.card, card.Signatures, signaturesOff, tt.keys); err != nil {
+		if err := checkSignatures(tt.card, card.Signatures, SignaturesOff, tt.keys); err != nil {
 			t.Errorf("%s, off: %v", name, err)
 		}
 	}
@@ -124,7 +124,7 @@ func TestOnlyAVerifiedCardIsUsed(t *testing.T) {
 	keys, _ := json.Marshal(keySet(ec.Public(), "k"))
 	p := reach(t, h.Endpoint(`{"signatures":"required","signature_keys":`+string(keys)+`}`))
 	serve(plain)
-	if _, err := p.Connect(t.Context()); !errors.Is(err, errUnsigned) {
+	if _, err := p.Connect(t.Context()); !errors.Is(err, ErrUnsigned) {
 		t.Errorf("error is %v", err)
 	}
 	serve(good)
@@ -142,7 +142,7 @@ func TestOnlyAVerifiedCardIsUsed(t *testing.T) {
 }
 
 func isSignature(err error) bool {
-	_, ok := errors.AsType[*signatureError](err)
+	_, ok := errors.AsType[*SignatureError](err)
 	return ok
 }
 
@@ -159,7 +159,7 @@ func TestASignatureOfTheJavaScriptSDKIsRight(t *testing.T) {
 		`{"name":"Signed","supportedInterfaces":[{"url":"https://a.example/rpc","protocolBinding":"JSONRPC","protocolVersion":"1.0"}],"version":"1.0.0","capabilities":{"streaming":false,"pushNotifications":false},"defaultInputModes":["text/plain"],"skills":[{"id":"t","name":"Übersetzen","description":"Translates €.","tags":["text"]}],` + signature + `}`,
 		`{"name":"Signed","description":"","supportedInterfaces":[{"url":"https://a.example/rpc","protocolBinding":"JSONRPC","protocolVersion":"1.0","tenant":""}],"version":"1.0.0","capabilities":{"streaming":false,"pushNotifications":false},"defaultInputModes":["text/plain"],"defaultOutputModes":[],"skills":[{"id":"t","name":"Übersetzen","description":"Translates €.","tags":["text"],"examples":[]}],` + signature + `}`,
 	} {
-		card, err := parseCard([]byte(data))
+		card, err := ParseCard([]byte(data))
 		if err != nil {
 			t.Fatal(err)
 		}

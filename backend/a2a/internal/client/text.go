@@ -9,8 +9,8 @@ import (
 const (
 	// MaxShown limits the shown text of a peer, in bytes.
 	MaxShown = 500
-	// maxName limits a shown name from a peer, in bytes.
-	maxName = 80
+	// MaxName limits a shown name from a peer, in bytes.
+	MaxName = 80
 )
 
 // oneLine replaces the line breaks and tabs of a text.

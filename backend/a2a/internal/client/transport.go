@@ -34,7 +34,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// sendRequest sends a request and returns any response. Its body fails with an *idleError if no
+// sendRequest sends a request and returns any response. Its body fails with an *IdleError if no
 // data arrives for too long. The caller must close it.
 func (t *transport) sendRequest(req *http.Request) (*http.Response, error) {
 	ctx, watch := newWatch(req.Context(), t.limits.idle)

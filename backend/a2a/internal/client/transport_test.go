@@ -177,12 +177,12 @@ func TestEventsAndAnswersAreBounded(t *testing.T) {
 		_, _ = io.WriteString(w, eventOf(3000))
 	})
 	got, err := stream(t, p)
-	large, ok := errors.AsType[*tooLargeError](err)
+	large, ok := errors.AsType[*TooLargeError](err)
 	if len(got) != 10 || !ok || large.Limit != 2000 || large.What != "an event" {
 		t.Errorf("%d events, %v", len(got), err)
 	}
 	h.Answer(nil, peertest.RPCAnswer("result", `{"id":"`+strings.Repeat("x", 5000)+`"}`))
-	if large, ok := errors.AsType[*tooLargeError](getTask(t, p)); !ok || large.Limit != 4000 {
+	if large, ok := errors.AsType[*TooLargeError](getTask(t, p)); !ok || large.Limit != 4000 {
 		t.Errorf("error is %v", large)
 	}
 	h.Answer(nil, peertest.RPCAnswer("result", `{"task":"`+strings.Repeat("x", 5000)+`"}`))
@@ -216,7 +216,7 @@ func TestTheLinesOfAnEventCount(t *testing.T) {
 func TestABodyOfItsBoundIsRead(t *testing.T) {
 	t.Parallel()
 	for n, ok := range map[int]bool{0: true, 10: true, 11: false, 1000: false} {
-		got, err := readAll(io.NopCloser(strings.NewReader(strings.Repeat("x", n))), "an answer", 10)
+		got, err := ReadAll(io.NopCloser(strings.NewReader(strings.Repeat("x", n))), "an answer", 10)
 		if ok != (err == nil) || len(got) != min(n, 10) {
 			t.Errorf("%d bytes: read %d, %v", n, len(got), err)
 		}
@@ -290,7 +290,7 @@ func TestAStreamMayLastButNotBeSilent(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := io.ReadAll(resp.Body)
-		idle, ok := errors.AsType[*idleError](err)
+		idle, ok := errors.AsType[*IdleError](err)
 		if !ok || !idle.Timeout() || idle.After != time.Minute || len(got) != 80 {
 			t.Errorf("read %d bytes, %v", len(got), err)
 		}
@@ -307,7 +307,7 @@ func TestAPeerThatDoesNotAnswerIsLeft(t *testing.T) {
 		tr := idleTransport(&pipe{head: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }})
 		start := time.Now()
 		_, err := tr.RoundTrip(streamRequest(t.Context())) //nolint:bodyclose // there is no answer
-		if _, ok := errors.AsType[*idleError](err); !ok || time.Since(start) != time.Minute {
+		if _, ok := errors.AsType[*IdleError](err); !ok || time.Since(start) != time.Minute {
 			t.Errorf("after %s: %v", time.Since(start), err)
 		}
 	})

@@ -23,7 +23,7 @@ func newWatch(parent context.Context, idle time.Duration) (context.Context, *wat
 // start starts or restarts the timer.
 func (w *watch) start() {
 	if w.timer == nil {
-		w.timer = time.AfterFunc(w.idle, func() { w.cancel(&idleError{After: w.idle}) })
+		w.timer = time.AfterFunc(w.idle, func() { w.cancel(&IdleError{After: w.idle}) })
 		return
 	}
 	w.timer.Reset(w.idle)
@@ -37,9 +37,9 @@ func (w *watch) stop() {
 	w.cancel(nil)
 }
 
-// explainError returns why a request failed: an *idleError if no data arrived.
+// explainError returns why a request failed: an *IdleError if no data arrived.
 func (w *watch) explainError(err error) error {
-	if idle, ok := errors.AsType[*idleError](context.Cause(w.ctx)); ok {
+	if idle, ok := errors.AsType[*IdleError](context.Cause(w.ctx)); ok {
 		return idle
 	}
 	return err

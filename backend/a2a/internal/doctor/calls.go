@@ -1,4 +1,4 @@
-package client
+package doctor
 
 import (
 	"bytes"
@@ -11,11 +11,13 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	a2agrpc "github.com/a2aproject/a2a-go/v2/a2agrpc/v1"
+
+	"github.com/agentruntime/agentruntime/backend/a2a/internal/client"
 )
 
 // called is an interface that an examination calls.
 type called struct {
-	*chosen
+	*client.Chosen
 	name string
 }
 
@@ -44,11 +46,11 @@ func (x *examiner) checkCalls(ctx context.Context, card *a2a.AgentCard, to *call
 		x.callGRPC(ctx, to)
 		return
 	}
-	get := question{rpc: "GetTask", params: map[string]string{"id": unknownTask}, method: http.MethodGet, path: "/tasks/" + unknownTask, version: Version1}
-	if to.Iface.ProtocolVersion != Version1 {
-		get.rpc, get.path, get.version = "tasks/get", "/v1"+get.path, Version03
+	get := question{rpc: "GetTask", params: map[string]string{"id": unknownTask}, method: http.MethodGet, path: "/tasks/" + unknownTask, version: client.Version1}
+	if to.Iface.ProtocolVersion != client.Version1 {
+		get.rpc, get.path, get.version = "tasks/get", "/v1"+get.path, client.Version03
 	}
-	if !x.unknownTask(ctx, card, to, &get) || to.Iface.ProtocolVersion != Version1 {
+	if !x.unknownTask(ctx, card, to, &get) || to.Iface.ProtocolVersion != client.Version1 {
 		return
 	}
 	x.otherVersion(ctx, to, get)
@@ -67,14 +69,14 @@ func (x *examiner) unknownTask(ctx context.Context, card *a2a.AgentCard, to *cal
 	case got.status == http.StatusUnauthorized || got.status == http.StatusForbidden:
 		x.checkUnauthorized(card, to, got)
 		return false
-	case !isJSON(got.kind):
+	case !client.IsJSON(got.kind):
 		x.addFailure(name, wantTaskNotFound(to), "status %d, content of type %q", got.status, got.kind)
 		return false
 	case !errors.Is(got.err, a2a.ErrTaskNotFound):
 		x.addFailure(name, wantTaskNotFound(to), "%s", got.describeAnswer())
 		return got.err != nil
 	case hasForeignID(to, got):
-		x.addFailure(name, wantTaskNotFound(to), "TaskNotFound, but %v", errForeignAnswer)
+		x.addFailure(name, wantTaskNotFound(to), "TaskNotFound, but %v", client.ErrForeignAnswer)
 	case errorDefect(to, got) != "":
 		x.addWarning(name, wantTaskNotFound(to), "TaskNotFound, but %s", errorDefect(to, got))
 	default:
@@ -96,7 +98,7 @@ func wantTaskNotFound(to *called) string {
 
 // hasForeignID reports whether a response has the id of another call: a delegation would ignore it.
 func hasForeignID(to *called, got *seen) bool {
-	return to.Iface.ProtocolBinding == a2a.TransportProtocolJSONRPC && got.status/100 == 2 && checkID(got.body, unknownCall) != nil
+	return to.Iface.ProtocolBinding == a2a.TransportProtocolJSONRPC && got.status/100 == 2 && client.CheckID(got.body, unknownCall) != nil
 }
 
 // errorDefect describes the defect in the form of an error, or returns "".
@@ -155,16 +157,16 @@ func (x *examiner) otherVersion(ctx context.Context, to *called, c question) {
 // checkStreaming subscribes to a nonexistent task.
 func (x *examiner) checkStreaming(ctx context.Context, card *a2a.AgentCard, to *called) {
 	name := to.name + " streaming"
-	c := &question{rpc: "SubscribeToTask", params: map[string]string{"id": unknownTask}, method: http.MethodPost, path: "/tasks/" + unknownTask + ":subscribe", version: Version1, stream: true}
+	c := &question{rpc: "SubscribeToTask", params: map[string]string{"id": unknownTask}, method: http.MethodPost, path: "/tasks/" + unknownTask + ":subscribe", version: client.Version1, stream: true}
 	got, err := x.makeCall(ctx, to, c)
 	declared := card.Capabilities.Streaming
 	switch {
 	case err != nil:
 		x.addFailure(name, "an error TaskNotFound", "subscribing to an unknown task: %v", err)
-	case got.kind != TypeEvents && !isJSON(got.kind):
-		x.addFailure(name, TypeEvents+", or an error as JSON", "status %d, content of type %q", got.status, got.kind)
+	case got.kind != client.TypeEvents && !client.IsJSON(got.kind):
+		x.addFailure(name, client.TypeEvents+", or an error as JSON", "status %d, content of type %q", got.status, got.kind)
 	case hasForeignID(to, got):
-		x.addFailure(name, "the id of the call", "subscribing to an unknown task: %v", errForeignAnswer)
+		x.addFailure(name, "the id of the call", "subscribing to an unknown task: %v", client.ErrForeignAnswer)
 	case declared && errors.Is(got.err, a2a.ErrTaskNotFound):
 		x.addPass(name, "declared; subscribing to an unknown task gives TaskNotFound as %s", got.kind)
 	case declared:
@@ -179,7 +181,7 @@ func (x *examiner) checkStreaming(ctx context.Context, card *a2a.AgentCard, to *
 // checkPush requests the webhooks of a nonexistent task.
 func (x *examiner) checkPush(ctx context.Context, card *a2a.AgentCard, to *called) {
 	name := to.name + " push notifications"
-	c := &question{rpc: "ListTaskPushNotificationConfigs", params: map[string]string{"taskId": unknownTask}, method: http.MethodGet, path: "/tasks/" + unknownTask + "/pushNotificationConfigs", version: Version1}
+	c := &question{rpc: "ListTaskPushNotificationConfigs", params: map[string]string{"taskId": unknownTask}, method: http.MethodGet, path: "/tasks/" + unknownTask + "/pushNotificationConfigs", version: client.Version1}
 	got, err := x.makeCall(ctx, to, c)
 	unsupported := err == nil && (errors.Is(got.err, a2a.ErrPushNotificationNotSupported) || errors.Is(got.err, a2a.ErrMethodNotFound) || errors.Is(got.err, a2a.ErrUnsupportedOperation))
 	switch {
@@ -221,7 +223,7 @@ func (x *examiner) makeCall(ctx context.Context, to *called, c *question) (*seen
 	}
 	req.Header.Set(a2a.SvcParamVersion, string(c.version))
 	if c.stream {
-		req.Header.Set("Accept", TypeEvents)
+		req.Header.Set("Accept", client.TypeEvents)
 	}
 	return x.doRequest(req)
 }
@@ -248,7 +250,7 @@ func (c *question) newRequest(ctx context.Context, to *called) (*http.Request, e
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to.URL.String(), bytes.NewReader(body))
 	if err == nil {
-		req.Header.Set("Content-Type", TypeJSON)
+		req.Header.Set("Content-Type", client.TypeJSON)
 	}
 	return req, err
 }
@@ -261,7 +263,7 @@ func (x *examiner) callGRPC(ctx context.Context, to *called) {
 		x.addFailure(name, "a connection", "%v", err)
 		return
 	}
-	_, err = a2agrpc.NewGRPCTransport(conn).GetTask(ctx, map[string][]string{strings.ToLower(a2a.SvcParamVersion): {string(Version1)}},
+	_, err = a2agrpc.NewGRPCTransport(conn).GetTask(ctx, map[string][]string{strings.ToLower(a2a.SvcParamVersion): {string(client.Version1)}},
 		&a2a.GetTaskRequest{ID: unknownTask, Tenant: to.Iface.Tenant})
 	switch {
 	case errors.Is(err, a2a.ErrTaskNotFound):

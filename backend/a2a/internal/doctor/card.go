@@ -1,4 +1,4 @@
-package client
+package doctor
 
 import (
 	"encoding/base64"
@@ -11,18 +11,20 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/go-jose/go-jose/v4"
+
+	"github.com/agentruntime/agentruntime/backend/a2a/internal/client"
 )
 
 // checkShape checks that the card is JSON of the right form. It returns nil if the card cannot be
 // read.
 func (x *examiner) checkShape(data []byte) *a2a.AgentCard {
 	const name = "card JSON"
-	card, err := parseCard(data)
+	card, err := client.ParseCard(data)
 	if err != nil {
 		x.addFailure(name, "an object of the form that the protocol has for agent cards", "%v", err)
 		return nil
 	}
-	if strict := checkStrictly(data); strict != nil && len(card.SupportedInterfaces) > 0 && card.SupportedInterfaces[0] != nil && !strings.HasPrefix(string(card.SupportedInterfaces[0].ProtocolVersion), "0.") {
+	if _, strict := client.ParseStrictly(data); strict != nil && len(card.SupportedInterfaces) > 0 && card.SupportedInterfaces[0] != nil && !strings.HasPrefix(string(card.SupportedInterfaces[0].ProtocolVersion), "0.") {
 		x.addWarning(name, "every part of the form that the protocol has for it", "a part cannot be read: %v", strict)
 	} else {
 		x.addPass(name, "%d bytes", len(data))
@@ -38,17 +40,6 @@ func (x *examiner) checkShape(data []byte) *a2a.AgentCard {
 		x.addWarning("card security", `scopes as an object: {"list": []}`, "the scopes of %s in securityRequirements are an array, which not all clients read", strings.Join(bare, ", "))
 	}
 	return card
-}
-
-// checkStrictly reads every part of a card of version 1, and returns the error of the first
-// unreadable one.
-func checkStrictly(data []byte) error {
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(data, &fields); err != nil {
-		return err
-	}
-	_, err := parseFields(fields)
-	return err
 }
 
 // bareScopes returns the names of schemes whose scopes are an array in a card of version 1. The
@@ -67,7 +58,7 @@ func bareScopes(data []byte) []string {
 		for name, scopes := range r.Schemes {
 			var list []string
 			if json.Unmarshal(scopes, &list) == nil && len(list) > 0 {
-				names = append(names, CleanText(name, MaxShown))
+				names = append(names, client.CleanText(name, client.MaxShown))
 			}
 		}
 	}
@@ -127,7 +118,7 @@ func (x *examiner) checkFields(card *a2a.AgentCard) {
 // any.
 func (x *examiner) checkSignatures(card *a2a.AgentCard, data []byte) {
 	const name = "signature"
-	if err := x.peer.checkSignatures(data, card); err != nil {
+	if err := x.peer.CheckSignatures(data, card); err != nil {
 		x.addFailure(name, "a signature of a known key over the canonical form of the card", "%v", err)
 		return
 	}
@@ -135,11 +126,11 @@ func (x *examiner) checkSignatures(card *a2a.AgentCard, data []byte) {
 	case len(card.Signatures) == 0:
 		x.addPass(name, "the card is not signed")
 		return
-	case x.peer.Options.Card.Signatures != signaturesOff:
+	case x.peer.Options.Card.Signatures != client.SignaturesOff:
 		x.addPass(name, "the card is signed by a known key")
 		return
 	}
-	for i, s := range card.Signatures[:min(len(card.Signatures), maxSignatures)] {
+	for i, s := range card.Signatures[:min(len(card.Signatures), client.MaxSignatures)] {
 		var header struct {
 			Alg string `json:"alg"`
 			Kid string `json:"kid"`
@@ -149,7 +140,7 @@ func (x *examiner) checkSignatures(card *a2a.AgentCard, data []byte) {
 			x.addFailure(name, "a protected header that is base64url of a JSON object", "the protected header of signature %d cannot be read", i)
 			continue
 		}
-		if !slices.Contains(signatureAlgorithms, jose.SignatureAlgorithm(header.Alg)) {
+		if !slices.Contains(client.SignatureAlgorithms, jose.SignatureAlgorithm(header.Alg)) {
 			x.addWarning(name, "ES256, EdDSA or RS256", "signature %d is of algorithm %q", i, header.Alg)
 			continue
 		}
@@ -165,7 +156,7 @@ func (x *examiner) checkInterfaces(card *a2a.AgentCard) []*called {
 	// An unusable interface is skipped if there is another.
 	report := x.addFailure
 	if slices.ContainsFunc(card.SupportedInterfaces, func(iface *a2a.AgentInterface) bool {
-		_, err := x.peer.checkAnyVersion(iface)
+		_, err := x.peer.CheckAnyVersion(iface)
 		return err == nil
 	}) {
 		report = x.addWarning
@@ -173,12 +164,12 @@ func (x *examiner) checkInterfaces(card *a2a.AgentCard) []*called {
 	var usable []*called
 	for i, iface := range card.SupportedInterfaces {
 		name := fmt.Sprintf("interface %d", i)
-		to, err := x.peer.checkAnyVersion(iface)
+		to, err := x.peer.CheckAnyVersion(iface)
 		if err != nil {
 			report(name, x.wantOf(iface), "it %v", err)
 			continue
 		}
-		usable = append(usable, &called{chosen: to, name: name})
+		usable = append(usable, &called{Chosen: to, name: name})
 		x.checkAdvertised(name, iface, to)
 	}
 	return usable
@@ -191,23 +182,23 @@ func (x *examiner) wantOf(iface *a2a.AgentInterface) string {
 		return "an object with url, protocolBinding and protocolVersion"
 	}
 	u, err := url.Parse(iface.URL)
-	if err == nil && u.Host != "" && !x.peer.http.trust.has(u) {
-		if namesMachine(u.Hostname()) && !namesMachine(base.Hostname()) {
+	if err == nil && u.Host != "" && !x.peer.Trusts(u) {
+		if client.NamesMachine(u.Hostname()) && !client.NamesMachine(base.Hostname()) {
 			return "the public URL of the peer; it names itself as its own machine sees it"
 		}
-		return "a URL at " + shownOrigin(base)
+		return "a URL at " + client.ShownOrigin(base)
 	}
-	return "a URL at " + shownOrigin(base) + ", one of JSONRPC, HTTP+JSON, GRPC, and version 1.0"
+	return "a URL at " + client.ShownOrigin(base) + ", one of JSONRPC, HTTP+JSON, GRPC, and version 1.0"
 }
 
 // checkAdvertised reports possible improvements of a usable interface.
-func (x *examiner) checkAdvertised(name string, iface *a2a.AgentInterface, to *chosen) {
+func (x *examiner) checkAdvertised(name string, iface *a2a.AgentInterface, to *client.Chosen) {
 	switch {
 	case iface.ProtocolBinding != to.Iface.ProtocolBinding:
 		x.addWarning(name, string(to.Iface.ProtocolBinding), "the transport is written %q", iface.ProtocolBinding)
-	case to.Iface.ProtocolVersion != Version1:
+	case to.Iface.ProtocolVersion != client.Version1:
 		x.addWarning(name, "version 1.0; the option allow_v0_3 permits the older one", "%s of version %s", iface.ProtocolBinding, iface.ProtocolVersion)
-	case to.URL.Scheme == "http" && !namesMachine(to.URL.Hostname()):
+	case to.URL.Scheme == "http" && !client.NamesMachine(to.URL.Hostname()):
 		x.addWarning(name, "https", "%s", iface.URL)
 	default:
 		x.addPass(name, "%s of version %s at %s", iface.ProtocolBinding, iface.ProtocolVersion, iface.URL)

@@ -1,9 +1,11 @@
-package client
+package doctor
 
 import (
 	"context"
 	"errors"
 	"strings"
+
+	"github.com/agentruntime/agentruntime/backend/a2a/internal/client"
 )
 
 // checkList checks the list of cards and each of its agents. It reports whether there is a list: a
@@ -14,11 +16,11 @@ func (x *examiner) checkList(ctx context.Context, look func(one *examiner, card 
 	if o.Card.URL != "" {
 		return false
 	}
-	location, err := listLocation(x.peer.Endpoint, o)
+	location, err := client.ListLocation(x.peer.Endpoint, o)
 	if err != nil {
 		return false
 	}
-	got, err := x.peer.fetchDocument(ctx, location, "", "the list of agent cards", MaxList)
+	got, err := x.peer.FetchDocument(ctx, location, "", "the list of agent cards", client.MaxList)
 	if err != nil {
 		if o.Card.List == "" {
 			return false
@@ -26,9 +28,9 @@ func (x *examiner) checkList(ctx context.Context, look func(one *examiner, card 
 		x.addFailure(name, "a list of agent cards at "+location.String(), "%v", err)
 		return true
 	}
-	cards, err := parseList(got.Card)
+	cards, err := client.ParseList(got.Card)
 	switch {
-	case o.Card.List == "" && (errors.Is(err, errNoList) || err == nil && len(cards) == 0):
+	case o.Card.List == "" && (errors.Is(err, client.ErrNoList) || err == nil && len(cards) == 0):
 		return false
 	case err != nil:
 		x.addFailure(name, "an object with the field agents, a list of agent cards", "%v", err)
@@ -37,7 +39,7 @@ func (x *examiner) checkList(ctx context.Context, look func(one *examiner, card 
 	names := make([]string, len(cards))
 	counts := make(map[string]int, len(cards))
 	for i, card := range cards {
-		names[i] = listedName(card)
+		names[i] = client.ListedName(card)
 		counts[names[i]]++
 	}
 	x.addPass(name, "%d agents at %s: %s", len(cards), location, strings.Join(names, ", "))

@@ -1,4 +1,4 @@
-package client
+package doctor
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/backend/a2a/internal/client"
 	"github.com/agentruntime/agentruntime/internal/redact"
 	"github.com/agentruntime/agentruntime/spec"
 )
@@ -22,19 +23,17 @@ const examinationTimeout = 10 * time.Second
 // Examine inspects the peer of an endpoint: its card, and how each interface answers calls for
 // nonexistent tasks.
 func Examine(ctx context.Context, e *spec.Endpoint, header map[string][]string) (*backend.Examination, error) {
-	if list := append(e.Validate(), Validate(e)...); list.HasErrors() {
+	if list := append(e.Validate(), client.Validate(e)...); list.HasErrors() {
 		return nil, list.Err()
 	}
-	p, err := New(e, zap.NewNop())
+	p, err := client.New(e, zap.NewNop())
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = p.Close() }()
 	p.SetIdleTimeout(examinationTimeout)
 	if len(header) > 0 {
-		h := fixedHeader(header)
-		p.http.auth = h
-		p.http.secrets = append(p.http.secrets, h.headerSecrets()...)
+		p.Authorize(header)
 	}
 	x := &examiner{peer: p, cardURL: p.CardURL, credential: len(header) > 0 || e.Auth != nil, found: &backend.Examination{Peer: e.BaseURL}}
 	x.checkAll(ctx)
@@ -62,7 +61,7 @@ func (x *examiner) checkCard(ctx context.Context, data []byte) {
 		return
 	}
 	if x.agent == "" {
-		x.found.Name = CleanText(card.Name, maxName)
+		x.found.Name = client.CleanText(card.Name, client.MaxName)
 	}
 	x.checkFields(card)
 	x.checkSignatures(card, data)
@@ -80,7 +79,7 @@ func (x *examiner) checkAddress() {
 	case err != nil: // Validate has parsed it
 	case base.Scheme == "https":
 		x.addPass("address", "https")
-	case namesMachine(base.Hostname()):
+	case client.NamesMachine(base.Hostname()):
 		x.addPass("address", "http, to an address that is written as one")
 	default:
 		x.addWarning("address", "https", "http: anyone on the network path can read the requests and their credentials")
@@ -92,7 +91,7 @@ func (x *examiner) fetchCard(ctx context.Context) *seen {
 	const name = "card location"
 	want := "an agent card at " + redact.URL(x.cardURL.String())
 	got, err := x.getURL(ctx, x.cardURL, "")
-	if large, ok := errors.AsType[*tooLargeError](err); ok {
+	if large, ok := errors.AsType[*client.TooLargeError](err); ok {
 		x.addFailure("card size", fmt.Sprintf("at most %d bytes", large.Limit), "more than %d bytes", large.Limit)
 		return nil
 	}
@@ -117,13 +116,13 @@ func (x *examiner) fetchCard(ctx context.Context) *seen {
 // probeElsewhere looks for the card in places where peers put it by mistake.
 func (x *examiner) probeElsewhere(ctx context.Context, status int) *seen {
 	want := "an agent card at " + redact.URL(x.cardURL.String())
-	for _, place := range []string{WellKnown, "/.well-known/agent.json"} {
+	for _, place := range []string{client.WellKnown, "/.well-known/agent.json"} {
 		other, err := x.cardURL.Parse(place)
 		if err != nil || other.String() == x.cardURL.String() {
 			continue
 		}
 		got, err := x.getURL(ctx, other, "")
-		if err == nil && got.status == http.StatusOK && isJSON(got.kind) {
+		if err == nil && got.status == http.StatusOK && client.IsJSON(got.kind) {
 			x.addFailure("card location", want+", or the option card_url", "status %d; there is a card at %s", status, other)
 			x.contentType(got)
 			x.cardURL = other
@@ -137,19 +136,19 @@ func (x *examiner) probeElsewhere(ctx context.Context, status int) *seen {
 // contentType checks the card's content type.
 func (x *examiner) contentType(got *seen) {
 	switch {
-	case isJSON(got.kind):
+	case client.IsJSON(got.kind):
 		x.addPass("card content type", "%s", got.kind)
-	case got.kind == "" || got.kind == typePlain || got.kind == "application/octet-stream":
-		x.addWarning("card content type", TypeJSON, "%q", got.kind)
+	case got.kind == "" || got.kind == client.TypePlain || got.kind == "application/octet-stream":
+		x.addWarning("card content type", client.TypeJSON, "%q", got.kind)
 	default:
-		x.addFailure("card content type", TypeJSON, "%q", got.kind)
+		x.addFailure("card content type", client.TypeJSON, "%q", got.kind)
 	}
 }
 
 // checkCaching checks whether the card can be cached and revalidated.
 func (x *examiner) checkCaching(ctx context.Context, got *seen) {
 	const name, want = "card caching", "an ETag, an answer of 304 to If-None-Match, and Cache-Control: max-age"
-	tag, age := got.header.Get("ETag"), maxAge(got.header)
+	tag, age := got.header.Get("ETag"), client.MaxAge(got.header)
 	if tag == "" {
 		x.addWarning(name, want, "no ETag, Cache-Control: %q", got.header.Get("Cache-Control"))
 		return
@@ -169,10 +168,10 @@ func (x *examiner) checkCaching(ctx context.Context, got *seen) {
 
 // checkChoice checks how the runtime would use the card.
 func (x *examiner) checkChoice(card *a2a.AgentCard) {
-	to, err := x.peer.choose(card)
+	to, err := x.peer.Choose(card)
 	if err != nil {
 		problem := err.Error()
-		if bad, ok := errors.AsType[*CardError](err); ok {
+		if bad, ok := errors.AsType[*client.CardError](err); ok {
 			problem = bad.Problem // without problems of its interfaces
 		}
 		x.addFailure("choice", "an interface of version 1 by JSONRPC, HTTP+JSON or GRPC, at the origin of the card", "%s", problem)

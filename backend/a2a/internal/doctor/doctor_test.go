@@ -1,4 +1,4 @@
-package client
+package doctor
 
 import (
 	"context"
@@ -17,6 +17,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
 	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/backend/a2a/internal/client"
 	"github.com/agentruntime/agentruntime/internal/testkit/peertest"
 	"github.com/agentruntime/agentruntime/spec"
 	"go.uber.org/zap"
@@ -63,7 +64,7 @@ func TestTheHandlersOfTheSDKAreExamined(t *testing.T) {
 	card.SupportedInterfaces = append(card.SupportedInterfaces, a2a.NewAgentInterface(server.URL+"/rest", a2a.TransportProtocolHTTPJSON))
 	mux.Handle("/rpc", a2asrv.NewJSONRPCHandler(stockAgent{}))
 	mux.Handle("/rest/", http.StripPrefix("/rest", a2asrv.NewRESTHandler(stockAgent{})))
-	mux.HandleFunc(WellKnown, func(w http.ResponseWriter, _ *http.Request) { peertest.WriteJSON(w, card) })
+	mux.HandleFunc(client.WellKnown, func(w http.ResponseWriter, _ *http.Request) { peertest.WriteJSON(w, card) })
 	checks := findings(t, &spec.Endpoint{BaseURL: server.URL}, nil)
 	for name, want := range map[string]backend.Outcome{
 		"card location": backend.OutcomeOK, "choice": backend.OutcomeOK,
@@ -130,7 +131,7 @@ func TestAnExaminationJudgesIDsAsADelegationDoes(t *testing.T) {
 				w.WriteHeader(http.StatusNotFound)
 				return
 			}
-			w.Header().Set("Content-Type", TypeJSON)
+			w.Header().Set("Content-Type", client.TypeJSON)
 			_, _ = io.WriteString(w, answer)
 		})
 		taken := errors.Is(askTask(t, h.Endpoint("")), a2a.ErrTaskNotFound)
@@ -260,7 +261,7 @@ func TestTheFormOfScopesIsExamined(t *testing.T) {
 	} {
 		h := peertest.NewHost(t)
 		h.Answer(func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", TypeJSON)
+			w.Header().Set("Content-Type", client.TypeJSON)
 			_, _ = fmt.Fprintf(w, `{"name":"x","supportedInterfaces":[{"url":%q,"protocolBinding":"JSONRPC","protocolVersion":"1.0"}],"securityRequirements":%s}`, h.URL, text)
 		}, peertest.RPCAnswer("error", `{"code":-32001,"message":"no such task"}`))
 		checks := findings(t, h.Endpoint(""), nil)
@@ -273,7 +274,7 @@ func TestTheFormOfScopesIsExamined(t *testing.T) {
 // askTask asks the peer of an endpoint for a task, as a delegation does.
 func askTask(t *testing.T, e *spec.Endpoint) error {
 	t.Helper()
-	p, err := New(e, zap.NewNop())
+	p, err := client.New(e, zap.NewNop())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package client
+package doctor
 
 import (
 	"bufio"
@@ -10,11 +10,12 @@ import (
 	"net/url"
 
 	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/backend/a2a/internal/client"
 )
 
 // examiner examines one peer.
 type examiner struct {
-	peer *Peer
+	peer *client.Peer
 	// cardURL is where the card was found.
 	cardURL *url.URL
 	// credential is set if requests have a credential.
@@ -41,7 +42,7 @@ func (x *examiner) addFinding(name string, o backend.Outcome, want, format strin
 		name = x.agent + ": " + name
 	}
 	x.found.Checks = append(x.found.Checks, backend.Check{
-		Name: name, Outcome: o, Seen: x.peer.Shown(fmt.Sprintf(format, args...), MaxShown), Want: want,
+		Name: name, Outcome: o, Seen: x.peer.Shown(fmt.Sprintf(format, args...), client.MaxShown), Want: want,
 	})
 }
 
@@ -60,18 +61,18 @@ type seen struct {
 // doRequest sends a request and returns the response with the first maxCard bytes of its body, or
 // with the first event of a stream.
 func (x *examiner) doRequest(req *http.Request) (*seen, error) {
-	resp, err := x.peer.http.sendRequest(req)
+	resp, err := x.peer.Send(req)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	got := &seen{status: resp.StatusCode, header: resp.Header, kind: mediaType(resp)}
-	if got.kind == TypeEvents {
+	got := &seen{status: resp.StatusCode, header: resp.Header, kind: client.MediaType(resp)}
+	if got.kind == client.TypeEvents {
 		got.body, err = firstEvent(resp.Body)
 	} else {
-		got.body, err = readAll(resp.Body, "the answer", MaxCard)
+		got.body, err = client.ReadAll(resp.Body, "the answer", client.MaxCard)
 	}
-	got.message, got.err = decodeError(got.body)
+	got.message, got.err = client.DecodeError(got.body)
 	return got, err
 }
 
@@ -88,8 +89,8 @@ func (x *examiner) getURL(ctx context.Context, u *url.URL, tag string) (*seen, e
 
 // firstEvent returns the data of the first event of a stream.
 func firstEvent(body io.ReadCloser) ([]byte, error) {
-	lines := bufio.NewScanner(bound(body, "an event", MaxCard))
-	lines.Buffer(nil, MaxCard)
+	lines := bufio.NewScanner(client.Bound(body, "an event", client.MaxCard))
+	lines.Buffer(nil, client.MaxCard)
 	var data []byte
 	for lines.Scan() {
 		line := lines.Bytes()

@@ -1,0 +1,3 @@
+// Package doctor examines A2A peers: their cards, and how their interfaces answer
+// calls that change nothing.
+package doctor
