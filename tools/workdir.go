@@ -15,14 +15,14 @@ type Workspace struct {
 	Cwd string
 }
 
-// workspaceError reports an unusable directory of a session.
-type workspaceError struct{ Problem string }
+// WorkspaceError reports an unusable directory of a session.
+type WorkspaceError struct{ Problem string }
 
 // Error names the problem without the path, which is local to the machine.
-func (e *workspaceError) Error() string { return "the workspace of the session " + e.Problem }
+func (e *WorkspaceError) Error() string { return "the workspace of the session " + e.Problem }
 
 // Directory returns the absolute path of the initial directory, with all symbolic links resolved.
-// The error is a *workspaceError if the directory does not exist or is not below the root.
+// The error is a *WorkspaceError if the directory does not exist or is not below the root.
 func (w *Workspace) Directory() (string, error) { return w.Resolve(w.Cwd) }
 
 // Resolve returns the absolute path of a directory below the root. The error is as in
@@ -30,17 +30,17 @@ func (w *Workspace) Directory() (string, error) { return w.Resolve(w.Cwd) }
 func (w *Workspace) Resolve(name string) (string, error) {
 	root, err := os.OpenRoot(w.Root)
 	if err != nil {
-		return "", &workspaceError{"is not on this machine, or cannot be opened"}
+		return "", &WorkspaceError{"is not on this machine, or cannot be opened"}
 	}
 	defer func() { _ = root.Close() }()
 	local := filepath.FromSlash(name)
 	info, err := root.Stat(local) // which follows no link out of the root
 	if err != nil || !info.IsDir() {
-		return "", &workspaceError{fmt.Sprintf("has no directory %s", name)}
+		return "", &WorkspaceError{fmt.Sprintf("has no directory %s", name)}
 	}
 	dir, err := resolveBelow(w.Root, local)
 	if err != nil {
-		return "", &workspaceError{fmt.Sprintf("has no directory %s: %v", name, err)}
+		return "", &WorkspaceError{fmt.Sprintf("has no directory %s: %v", name, err)}
 	}
 	return dir, nil
 }

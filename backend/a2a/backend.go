@@ -17,8 +17,6 @@ type remote struct{ peer *client.Peer }
 var (
 	_ backend.Backend = (*remote)(nil)
 	_ backend.Aborter = (*remote)(nil)
-
-	_ backend.Terminator = (*client.PeerError)(nil)
 )
 
 // Profile returns a peer's capabilities. A turn continues from its state alone, even days later in

@@ -19,12 +19,12 @@ import (
 
 // Actions of interactions from a peer.
 const (
-	// actionInput asks for a message to the peer's agent: a text, or an object
+	// ActionInput asks for a message to the peer's agent: a text, or an object
 	// with text or data.
-	actionInput = "a2a:input_required"
-	// actionAuth asks a person to authorize the peer's agent as the peer describes. The answer
+	ActionInput = "a2a:input_required"
+	// ActionAuth asks a person to authorize the peer's agent as the peer describes. The answer
 	// reports whether that was done, and may add a message to the agent.
-	actionAuth = "a2a:auth_required"
+	ActionAuth = "a2a:auth_required"
 )
 
 // The schemas of both answers, compact as they are stored.
@@ -52,11 +52,11 @@ func (t *turn) askQuestion() {
 	task := string(x.Position().TaskID)
 	request := &backend.Interaction{Request: interaction.Request{
 		ID: task + "/" + strconv.Itoa(t.course.Questions), CallID: task,
-		Action: actionInput, Message: question, ResponseSchema: inputSchema, Mode: interaction.PassDecisionToTool,
+		Action: ActionInput, Message: question, ResponseSchema: inputSchema, Mode: interaction.PassDecisionToTool,
 		Parameters: parameters,
 	}}
 	if x.Position().State == a2a.TaskStateAuthRequired {
-		request.Action, request.ResponseSchema = actionAuth, authSchema
+		request.Action, request.ResponseSchema = ActionAuth, authSchema
 	} else if form := askedForm(parameters); form != nil {
 		request.Action, request.ResponseSchema = tools.ActionAsk, form
 	}
@@ -100,7 +100,7 @@ func readAnswer(request *interaction.Request, r *interaction.Answer) (*given, er
 		return &given{parts: []*a2a.Part{answerTo(q, response)}}, nil
 	}
 	var text string
-	if json.Unmarshal(r.Result, &text) == nil && request.Action == actionInput {
+	if json.Unmarshal(r.Result, &text) == nil && request.Action == ActionInput {
 		return &given{parts: []*a2a.Part{a2a.NewTextPart(text)}}, nil
 	}
 	var fields struct {
@@ -111,11 +111,11 @@ func readAnswer(request *interaction.Request, r *interaction.Answer) (*given, er
 	if err := json.Unmarshal(r.Result, &fields); err != nil {
 		return nil, fmt.Errorf("read the answer to interaction %q: %w", request.ID, err)
 	}
-	if request.Action == actionAuth && !fields.Authenticated {
+	if request.Action == ActionAuth && !fields.Authenticated {
 		return &given{refused: true, reason: "the agent of the peer was not authorised"}, nil
 	}
 	a := new(given)
-	if request.Action == actionAuth && fields.Text == "" && len(fields.Data) == 0 {
+	if request.Action == ActionAuth && fields.Text == "" && len(fields.Data) == 0 {
 		if part := authorizedPart(request.Parameters); part != nil {
 			a.parts = append(a.parts, part)
 		}

@@ -66,7 +66,7 @@ func TestAPeerThatAsks(t *testing.T) {
 			}})
 			state, request := r.wait()
 			want := &interaction.Request{
-				ID: "task-1/1", CallID: "task-1", Action: actionInput, Message: "Which colour?", ResponseSchema: request.ResponseSchema, Mode: interaction.PassDecisionToTool,
+				ID: "task-1/1", CallID: "task-1", Action: ActionInput, Message: "Which colour?", ResponseSchema: request.ResponseSchema, Mode: interaction.PassDecisionToTool,
 				Parameters: json.RawMessage(`{"context_id":"context-1","task_id":"task-1"}`),
 			}
 			if diff := cmp.Diff(want, request); diff != "" {
@@ -244,7 +244,7 @@ func TestAPeerThatWaitsToBeAuthorised(t *testing.T) {
 				peertest.MethodGet:       {peertest.Result(asked), peertest.Result(peertest.Task(peertest.Completed, "thanks"))},
 			})
 			state, request := r.wait()
-			if request.Action != actionAuth || request.Message != "Open https://example.com/auth" {
+			if request.Action != ActionAuth || request.Message != "Open https://example.com/auth" {
 				t.Errorf("it asks %+v", request)
 			}
 			r.next(state, resume(request.ID, tt.answer))

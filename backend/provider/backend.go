@@ -45,7 +45,7 @@ func (h *hosted) Execute(ctx context.Context, job *backend.Job, host backend.Hos
 		d.completeState(result.State)
 	}
 	if err != nil && context.Cause(ctx) == errDrained { //nolint:errorlint // as it was set
-		err = &turnError{Code: codeDrained, Detail: fmt.Sprintf(
+		err = &TurnError{Code: CodeDrained, Detail: fmt.Sprintf(
 			"agent provider %q is shut down or was changed in the configuration, and the turn took longer than its drain_timeout", d.at.Provider)}
 	}
 	goesOn := errors.Is(err, backend.ErrYield) || backend.Released(ctx) ||
@@ -87,7 +87,7 @@ func (d *drive) checkBudgets() error {
 	if left == nil || left.MaxTokens == nil && left.MaxCost == nil {
 		return nil
 	}
-	return &turnError{Code: codeUnmetered, Detail: fmt.Sprintf(
+	return &TurnError{Code: CodeUnmetered, Detail: fmt.Sprintf(
 		"agent provider %q does not report usage, so a turn that is limited by max_tokens or max_cost cannot run there", d.at.Provider)}
 }
 

@@ -158,7 +158,7 @@ func (d *drive) sessionRequest() (*providerproto.CreateAgentProviderSessionReque
 		Metadata: metadata, CreatedBy: d.actor(), Subject: d.subject(),
 	}
 	if request.PreparedWorkspace, err = d.preparedWorkspace(); err != nil {
-		return nil, &turnError{Code: codeWorkspace, Detail: err.Error(), Err: err}
+		return nil, &TurnError{Code: CodeWorkspace, Detail: err.Error(), Err: err}
 	}
 	return request, nil
 }
@@ -190,7 +190,7 @@ func (d *drive) turnRequest(req *model.Request) (*providerproto.CreateAgentProvi
 func createSession(ctx context.Context, i *pool.Instance, request *providerproto.CreateAgentProviderSessionRequest) error {
 	made, err := i.CreateSession(ctx, request)
 	if err == nil && made.GetId() != request.GetSessionId() {
-		err = &turnError{Code: codeProtocol, Detail: fmt.Sprintf("the provider returned session %q instead of %q", made.GetId(), request.GetSessionId())}
+		err = &TurnError{Code: CodeProtocol, Detail: fmt.Sprintf("the provider returned session %q instead of %q", made.GetId(), request.GetSessionId())}
 	}
 	if err != nil {
 		return &creationError{sessionStep, err}
@@ -202,7 +202,7 @@ func createSession(ctx context.Context, i *pool.Instance, request *providerproto
 func createTurn(ctx context.Context, i *pool.Instance, request *providerproto.CreateAgentProviderTurnRequest) error {
 	made, err := i.CreateTurn(ctx, request)
 	if err == nil && (made.GetId() != request.GetTurnId() || made.GetSessionId() != request.GetSessionId()) {
-		err = &turnError{Code: codeProtocol, Detail: fmt.Sprintf("the provider returned turn %q of session %q instead of %q of %q",
+		err = &TurnError{Code: CodeProtocol, Detail: fmt.Sprintf("the provider returned turn %q of session %q instead of %q of %q",
 			made.GetId(), made.GetSessionId(), request.GetTurnId(), request.GetSessionId())}
 	}
 	if err != nil {

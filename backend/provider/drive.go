@@ -117,7 +117,7 @@ func (d *drive) attach(ctx context.Context) error {
 		if ended := backend.Ended(ctx); ended != nil {
 			return ended
 		}
-		return &turnError{Code: codeUnavailable, Detail: fmt.Sprintf("agent provider %q cannot be used: %v", d.at.Provider, err), Err: err}
+		return &TurnError{Code: CodeUnavailable, Detail: fmt.Sprintf("agent provider %q cannot be used: %v", d.at.Provider, err), Err: err}
 	}
 	d.process.use(lease)
 	return nil
@@ -156,7 +156,7 @@ func (d *drive) explainError(ctx context.Context, what string, err error) error 
 	if ended := backend.Ended(ctx); ended != nil {
 		return ended
 	}
-	if _, ok := errors.AsType[*turnError](err); ok {
+	if _, ok := errors.AsType[*TurnError](err); ok {
 		return err
 	}
 	s, ok := status.FromError(err)
@@ -166,14 +166,14 @@ func (d *drive) explainError(ctx context.Context, what string, err error) error 
 	if d.lostBy(ctx, err) {
 		return d.loseTurn(err)
 	}
-	return &turnError{Code: codeRefused, Detail: fmt.Sprintf("agent provider %q could not %s: %s: %s", d.at.Provider, what, s.Code(), s.Message()), Err: err}
+	return &TurnError{Code: CodeRefused, Detail: fmt.Sprintf("agent provider %q could not %s: %s: %s", d.at.Provider, what, s.Code(), s.Message()), Err: err}
 }
 
 // loseTurn returns the error for a lost turn. A provider that keeps its turns never received it;
 // otherwise this is uncertain, and the turn must not be started again.
 func (d *drive) loseTurn(err error) error {
 	d.at.Live = false
-	return &turnError{Code: codeLost, Detail: fmt.Sprintf("the turn was lost with the process of agent provider %q", d.at.Provider), Err: err}
+	return &TurnError{Code: CodeLost, Detail: fmt.Sprintf("the turn was lost with the process of agent provider %q", d.at.Provider), Err: err}
 }
 
 // lossPatience is the maximum time until a process's end is noticed.

@@ -146,7 +146,7 @@ func (d *drive) readEvents(ctx context.Context) (n int, err error) {
 		}
 		for _, e := range page.GetEvents() {
 			if e.GetSeq() <= d.at.Seq {
-				return n, &turnError{Code: codeProtocol, Detail: fmt.Sprintf("the provider sent event %d after event %d", e.GetSeq(), d.at.Seq)}
+				return n, &TurnError{Code: CodeProtocol, Detail: fmt.Sprintf("the provider sent event %d after event %d", e.GetSeq(), d.at.Seq)}
 			}
 			d.at.Seq = e.GetSeq()
 			if err := d.showEvent(e); err != nil {
@@ -175,7 +175,7 @@ func (d *drive) lookAtTurn(ctx context.Context, called bool) (done bool, err err
 		return false, err
 	}
 	if turn.GetSessionId() != d.at.SessionID {
-		return true, &turnError{Code: codeProtocol, Detail: fmt.Sprintf("the provider has turn %q in session %q", turn.GetId(), turn.GetSessionId())}
+		return true, &TurnError{Code: CodeProtocol, Detail: fmt.Sprintf("the provider has turn %q in session %q", turn.GetId(), turn.GetSessionId())}
 	}
 	switch s := turn.GetStatus(); {
 	case !isLive(s):
@@ -212,10 +212,10 @@ func (d *drive) finishTurn(ctx context.Context, turn *providerproto.AgentTurn) (
 		}
 		return true, d.said.pass(model.Event{Type: model.EventFinish, Reason: model.FinishStop})
 	case providerproto.AgentExecutionStatus_AGENT_EXECUTION_STATUS_CANCELED:
-		return true, &turnError{Detail: clip.Clean(cmp.Or(turn.GetStatusMessage(), "the provider canceled the turn"))}
+		return true, &TurnError{Detail: clip.Clean(cmp.Or(turn.GetStatusMessage(), "the provider canceled the turn"))}
 	case providerproto.AgentExecutionStatus_AGENT_EXECUTION_STATUS_FAILED:
-		return true, &turnError{Code: codeFailed, Detail: clip.Clean(cmp.Or(turn.GetStatusMessage(), d.said.failure, "the provider's turn has failed"))}
+		return true, &TurnError{Code: CodeFailed, Detail: clip.Clean(cmp.Or(turn.GetStatusMessage(), d.said.failure, "the provider's turn has failed"))}
 	default:
-		return true, &turnError{Code: codeProtocol, Detail: fmt.Sprintf("the provider's turn has the status %s", turn.GetStatus())}
+		return true, &TurnError{Code: CodeProtocol, Detail: fmt.Sprintf("the provider's turn has the status %s", turn.GetStatus())}
 	}
 }

@@ -18,8 +18,8 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// actionApproval is the action of a provider's approval request.
-const actionApproval = "provider:approval"
+// ActionApproval is the action of a provider's approval request.
+const ActionApproval = "provider:approval"
 
 const (
 	// questionTool is the tool whose calls represent the provider's waiting questions.
@@ -71,7 +71,7 @@ func (d *drive) askQuestions(ctx context.Context) (done bool, err error) {
 			continue
 		}
 		if d.asked[i.GetId()]++; d.asked[i.GetId()] > maxAsked {
-			return true, &turnError{Code: codeRefused, Detail: fmt.Sprintf("the provider does not accept an answer to its question %q", i.GetId())}
+			return true, &TurnError{Code: CodeRefused, Detail: fmt.Sprintf("the provider does not accept an answer to its question %q", i.GetId())}
 		}
 		arguments := encodeRecord(map[string]string{"interaction_id": i.GetId()})
 		if err := d.said.pass(
@@ -156,7 +156,7 @@ func requestOf(i *providerproto.AgentInteraction) interaction.Request {
 	}
 	switch i.GetType() {
 	case providerproto.AgentInteractionType_AGENT_INTERACTION_TYPE_APPROVAL:
-		r.Action, r.ResponseSchema = actionApproval, approvalSchema
+		r.Action, r.ResponseSchema = ActionApproval, approvalSchema
 	case providerproto.AgentInteractionType_AGENT_INTERACTION_TYPE_INPUT:
 		r.Kind, r.ResponseSchema = interaction.KindInput, inputSchema
 	}

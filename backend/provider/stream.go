@@ -82,7 +82,7 @@ func (d *drive) resumeTurn(ctx context.Context, req *model.Request) error {
 func (d *drive) beginTurn(ctx context.Context, req *model.Request) error {
 	can := d.process.current().Capabilities
 	if err := d.hosted.provider.checkCapabilities(can, d.needs(req)); err != nil {
-		return &turnError{Code: codeCapability, Detail: err.Error(), Err: err}
+		return &TurnError{Code: CodeCapability, Detail: err.Error(), Err: err}
 	}
 	again := d.at.Number > 0
 	d.at.Number++

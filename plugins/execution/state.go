@@ -210,11 +210,11 @@ func (e *Engine) Snapshot() map[string]json.RawMessage {
 	return out
 }
 
-// unknownKeyError reports that a hook wrote an undeclared key.
-type unknownKeyError struct{ Key string }
+// UnknownKeyError reports that a hook wrote an undeclared key.
+type UnknownKeyError struct{ Key string }
 
 // Error names the key.
-func (e *unknownKeyError) Error() string {
+func (e *UnknownKeyError) Error() string {
 	return fmt.Sprintf("state key %q was never declared: call StateKey in Register", e.Key)
 }
 

@@ -97,7 +97,7 @@ func (t turn) Value(key plugins.StateKey) any {
 // SetValue stages the value of a declared key.
 func (t turn) SetValue(key plugins.StateKey, value any) {
 	if !t.engine.env.hasKey(key) {
-		t.engine.staged.setError(&unknownKeyError{Key: key.ID()})
+		t.engine.staged.setError(&UnknownKeyError{Key: key.ID()})
 		return
 	}
 	if t.engine.staged.state == nil {

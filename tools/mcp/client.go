@@ -112,7 +112,7 @@ func (c *session) initialize(limit time.Duration) (err error) {
 			_ = connected.Close()
 		}
 		if c.ctx.Err() != nil {
-			return errClosed
+			return ErrClosed
 		}
 		return fmt.Errorf("connecting took longer than %s", limit)
 	}

@@ -80,7 +80,7 @@ func (s *server) connectSession(ctx context.Context, to *target) (*session, erro
 		c.cancel()
 		c.carrier.stop()
 		err = to.hideSecrets(c.carrier.explainError(err))
-		if !errors.Is(err, errClosed) {
+		if !errors.Is(err, ErrClosed) {
 			s.logger.Warn("connecting to the MCP server failed", "error", err)
 		}
 		return nil, &Error{Server: s.id, Err: err}
@@ -116,7 +116,7 @@ func (c *session) waitForEnd(s *server, began time.Time) {
 	select {
 	case err = <-ended:
 	case <-c.ctx.Done():
-		err = errClosed
+		err = ErrClosed
 	}
 	c.cancel()
 	c.sayGoodbye()
@@ -125,7 +125,7 @@ func (c *session) waitForEnd(s *server, began time.Time) {
 		err = errors.New("the server ended the connection")
 	}
 	err = c.target.hideSecrets(c.carrier.explainError(err))
-	if !errors.Is(err, errClosed) {
+	if !errors.Is(err, ErrClosed) {
 		s.logger.Warn("MCP session lost", "error", err)
 	}
 	c.mu.Lock()

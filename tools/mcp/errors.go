@@ -26,8 +26,8 @@ func (e *Error) Error() string { return fmt.Sprintf("mcp server %s: %v", e.Serve
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// errClosed is the cause if the runtime has closed the connection.
-var errClosed = errors.New("the connection is closed")
+// ErrClosed is the cause if the runtime has closed the connection.
+var ErrClosed = errors.New("the connection is closed")
 
 // pausedError reports that a server keeps failing and is not tried for a while. It omits the last
 // failure, which may come from another tenant's call.

@@ -63,7 +63,7 @@ func (l *link) currentAttempt() (*opening, *session, error) {
 	defer l.mu.Unlock()
 	switch {
 	case l.closed:
-		return nil, nil, errClosed
+		return nil, nil, ErrClosed
 	case l.current != nil && !l.current.hasEnded():
 		return nil, l.current, nil
 	case l.opening != nil:

@@ -12,8 +12,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
-// changedError reports that a server's tools differ from the catalogue that pins them.
-type changedError struct {
+// ChangedError reports that a server's tools differ from the catalogue that pins them.
+type ChangedError struct {
 	// Catalog is the file of the catalogue.
 	Catalog string
 	// Changes describes the change of each tool, by its name at the server.
@@ -24,7 +24,7 @@ type changedError struct {
 const maxShownChanges = 10
 
 // Error lists the changed tools.
-func (e *changedError) Error() string {
+func (e *ChangedError) Error() string {
 	return fmt.Sprintf("its tools differ from the catalogue %s: %s; review them, and delete the file to accept them", e.Catalog, listChanges(e.Changes))
 }
 
@@ -103,7 +103,7 @@ func (s *server) checkPins(session *session, now *catalog) error {
 	if len(changes) == 0 {
 		return nil
 	}
-	return &changedError{Catalog: s.file, Changes: changes}
+	return &ChangedError{Catalog: s.file, Changes: changes}
 }
 
 // verifyTools lists the tools of a session that does not provide the catalogue, if they are pinned

@@ -43,7 +43,7 @@ func TestChangedToolsArePinned(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := start(t, c)
-	changed, ok := errors.AsType[*changedError](s.Refresh(t.Context()))
+	changed, ok := errors.AsType[*ChangedError](s.Refresh(t.Context()))
 	if !ok || len(changed.Changes) != 3 || changed.Changes["a"] != "has another description" || changed.Changes["c"] != "is gone" || changed.Changes["d"] != "is new" {
 		t.Errorf("the error is %+v", changed)
 	}

@@ -55,7 +55,7 @@ func (p *places) enter(at, state string, open func(context.Context, *sync.WaitGr
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
-		return nil, nil, errClosed
+		return nil, nil, ErrClosed
 	}
 	one := p.open[at]
 	if one != nil && one.state != state {

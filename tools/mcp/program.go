@@ -111,7 +111,7 @@ func (p *program) startProcess() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.stopped {
-		return errClosed
+		return ErrClosed
 	}
 	path, err := process.Find(p.config.Command[0], p.config.Dir, p.config.Env)
 	if err != nil {
@@ -198,7 +198,7 @@ func (p *program) explainError(err error) error {
 	default:
 		return err
 	}
-	if exit, ok := errors.AsType[*exec.ExitError](p.err); ok && !errors.Is(err, errClosed) {
+	if exit, ok := errors.AsType[*exec.ExitError](p.err); ok && !errors.Is(err, ErrClosed) {
 		return fmt.Errorf("%w; the program ended: %s", err, exit.ProcessState)
 	}
 	return err

@@ -326,7 +326,7 @@ func TestClosingLeavesNoProcess(t *testing.T) {
 		data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 		return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) || err == nil && strings.Contains(string(data), ") Z ")
 	})
-	if r := call(t.Context(), t, s, "echo", `{"text":"x"}`); !strings.Contains(model.PartsText(r.Content), errClosed.Error()) {
+	if r := call(t.Context(), t, s, "echo", `{"text":"x"}`); !strings.Contains(model.PartsText(r.Content), ErrClosed.Error()) {
 		t.Errorf("after closing, echo says %v", r.Content)
 	}
 }

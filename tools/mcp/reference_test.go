@@ -104,7 +104,7 @@ func useEverything(t *testing.T, s *server) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, _, err := s.link.openSession(t.Context()); !errors.Is(err, errClosed) {
+	if _, _, err := s.link.openSession(t.Context()); !errors.Is(err, ErrClosed) {
 		t.Errorf("the connection is %v", err)
 	}
 }
