@@ -122,17 +122,18 @@ type Job struct {
 	// RunAside runs a function on an otherwise idle goroutine, which is cheaper than a go
 	// statement. If nil, the backend starts goroutines itself.
 	RunAside func(run func())
+	Storage
+	Repeats
+}
+
+// Storage stores a turn while it runs.
+type Storage struct {
 	// Checkpoint, if set, receives the turn's state after each step that does not end it. An error
 	// stops the turn: ErrYield between two steps, any other error as a failure.
 	Checkpoint func(ctx context.Context, state *State) error
 	// KeepRequest, if set, receives each model request before it is sent. It is called
 	// concurrently, also for delegates.
 	KeepRequest func(ctx context.Context, call *ModelCall)
-	// Indeterminate decides the outcome of a call that was running when the runtime stopped and
-	// must not be repeated; empty means IndeterminateError.
-	Indeterminate Indeterminate
-	// CallKeys is the prefix of the calls' idempotency keys; empty means the turn's id.
-	CallKeys string
 }
 
 // ModelCall is a model request. Receivers must not change it.
@@ -143,6 +144,15 @@ type ModelCall struct {
 	MessageID string
 	Number    int
 	Request   *model.Request
+}
+
+// Repeats configures how a turn's calls are repeated.
+type Repeats struct {
+	// Indeterminate decides the outcome of a call that was running when the runtime stopped and
+	// must not be repeated; empty means IndeterminateError.
+	Indeterminate Indeterminate
+	// CallKeys is the prefix of the calls' idempotency keys; empty means the turn's id.
+	CallKeys string
 }
 
 // Limits are a turn's limits, in addition to its agent's.

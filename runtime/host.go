@@ -163,7 +163,7 @@ func (h *host) setJob(plan *resolve.Plan, req *Request, state *backend.State) {
 	*job = backend.Job{
 		TurnID: h.turnID, SessionID: h.sessionID, Agent: plan.Agent,
 		History: req.History, Input: req.Input, Local: plan.Local, Params: req.Params,
-		Session: req.Session, Workspace: req.Workspace, State: state, Indeterminate: req.Indeterminate,
+		Session: req.Session, Workspace: req.Workspace, State: state, Repeats: backend.Repeats{Indeterminate: req.Indeterminate},
 		Limits: backend.Limits{Depth: h.depth, MaxDepth: h.runtime.depth},
 	}
 	if e := req.Ephemeral; e != nil && e.Call != nil {

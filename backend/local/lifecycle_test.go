@@ -172,13 +172,13 @@ func (c *course) run(t fataler) {
 		job := &backend.Job{
 			TurnID: "turn", Agent: a, Input: []model.Message{model.User("go")}, Local: env, State: state,
 			Limits: backend.Limits{Meter: backend.NewMeter(nil, nil, backend.Spent{})},
-			Checkpoint: func(_ context.Context, s *backend.State) error {
+			Storage: backend.Storage{Checkpoint: func(_ context.Context, s *backend.State) error {
 				if i := slices.Index(c.yields, s.Stats.Steps); i >= 0 {
 					c.yields = slices.Delete(slices.Clone(c.yields), i, i+1)
 					return backend.ErrYield
 				}
 				return nil
-			},
+			}},
 		}
 		var events []event.Data
 		h := lifecycleHost{&host{stage: &stage{}, events: &events}, resolve}
