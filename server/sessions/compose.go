@@ -14,20 +14,15 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// composer creates turns from requests.
+// composer creates the turns of a provider from requests.
 type composer struct {
+	*call
+	from *provider
 	// agent is the agent that has the conversation: the provider's own, unless it has handed over;
 	// empty for a provider without one.
-	agent     string
-	set       *registry.Set
-	usable    *service.Catalog
-	provider  *provider
-	threshold int
-	// capabilities returns the capabilities of a hosted agent's provider; nil if they are
-	// unknown, in which case the turn itself may fail.
-	capabilities func() backend.Capabilities
-	// guarded returns the tools that agents guard.
-	guarded func() (map[string]string, error)
+	agent   string
+	set     *registry.Set
+	entries *service.Catalog
 }
 
 // composeAgent returns the agent of a turn: the provider's agent, or one without a prompt, with
@@ -40,11 +35,11 @@ func (c *composer) composeAgent(modelName string, asked *toolgrant.Request, form
 	}
 	if !agent.UsesTools() {
 		if modelName != "" || !asked.Empty() {
-			return nil, badRequest("the agent of provider %q runs elsewhere, which alone decides about its model and tools", c.provider.name)
+			return nil, badRequest("the agent of provider %q runs elsewhere, which alone decides about its model and tools", c.from.name)
 		}
 		return nil, nil //nolint:nilnil // it is used as it is
 	}
-	chosen, err := c.provider.findModel(c.set, modelName)
+	chosen, err := c.from.findModel(c.set, modelName)
 	if err != nil {
 		return nil, err
 	}
@@ -68,13 +63,13 @@ func (c *composer) composeAgent(modelName string, asked *toolgrant.Request, form
 // composeHosted returns a hosted agent with the tools of the turn. It fails if the provider lacks
 // a requested capability.
 func (c *composer) composeHosted(agent *spec.Agent, asked *toolgrant.Request, form bool, input []model.Message) (*service.Ephemeral, error) {
-	can := c.capabilities()
+	can := c.hostedCapabilities(c.from)
 	if can != nil && form && !can.Have(backend.StructuredOutput) {
-		return nil, c.refuse(backend.StructuredOutput, "responseSchema")
+		return nil, c.from.refuse(backend.StructuredOutput, "responseSchema")
 	}
 	if can != nil && !can.Have(backend.ToolCalls) {
 		if asked.Source != "" || len(asked.Refs) > 0 {
-			return nil, c.refuse(backend.ToolCalls, "a turn that asks for tools")
+			return nil, c.from.refuse(backend.ToolCalls, "a turn that asks for tools")
 		}
 		if asked.Empty() { // the safe tools are useless there
 			return &service.Ephemeral{Agent: *agent}, nil
@@ -87,20 +82,20 @@ func (c *composer) composeHosted(agent *spec.Agent, asked *toolgrant.Request, fo
 }
 
 // refuse returns the error of a request that needs a capability the provider lacks.
-func (c *composer) refuse(lacks backend.Capability, need string) error {
-	return failedPrecondition("%s", (&backend.CapabilityError{Provider: c.provider.name, Capability: string(lacks), Need: need}).Error())
+func (p *provider) refuse(lacks backend.Capability, need string) error {
+	return failedPrecondition("%s", (&backend.CapabilityError{Provider: p.name, Capability: string(lacks), Need: need}).Error())
 }
 
 // baseAgent returns a copy of the provider's agent with the defaults applied.
 func (c *composer) baseAgent() (*spec.Agent, error) {
 	declared := &spec.Agent{ID: spec.EphemeralAgent}
-	if c.provider.Agent != "" {
+	if c.from.Agent != "" {
 		var err error
-		if declared, err = c.usable.Agent(c.provider.Agent); err != nil {
-			return nil, noProvider(c.provider.name)
+		if declared, err = c.entries.Agent(c.from.Agent); err != nil {
+			return nil, noProvider(c.from.name)
 		}
 	}
-	if c.agent != c.provider.Agent { // callers need not be allowed to use it
+	if c.agent != c.from.Agent { // callers need not be allowed to use it
 		if current, ok := c.set.Agent(c.agent); ok {
 			declared = current
 		}
@@ -111,13 +106,13 @@ func (c *composer) baseAgent() (*spec.Agent, error) {
 
 // limitTools restricts the agent to the turn's tools, among those that it may use.
 func (c *composer) limitTools(agent *spec.Agent, asked *toolgrant.Request, input []model.Message) error {
-	scope := toolgrant.Scope{Set: c.set, Usable: c.usable.Tools(), Agent: agent, Threshold: c.threshold}
-	if c.provider.Agent == "" {
-		guarded, err := c.guarded()
+	scope := toolgrant.Scope{Set: c.set, Usable: c.entries.Tools(), Agent: agent, Threshold: c.settings.NarrowingThreshold}
+	if c.from.Agent == "" {
+		guarded, err := c.settings.Service.GuardedTools(c.r.Context(), c.caller.Tenant)
 		if err != nil {
 			return err
 		}
-		if scope.Withheld, err = toolgrant.WithoutAgent(c.set, c.provider.Tools, guarded, "the provider does not list it in its tools"); err != nil {
+		if scope.Withheld, err = toolgrant.WithoutAgent(c.set, c.from.Tools, guarded, "the provider does not list it in its tools"); err != nil {
 			return err
 		}
 	}

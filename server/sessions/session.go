@@ -48,10 +48,12 @@ func summaryOf(kept *service.Session) (*session, bool) {
 	var all struct {
 		Own *sessionSummary `json:"agent_sessions"`
 	}
+	s := &session{Session: kept}
 	if kept.Labels[labelKind] == "" || json.Unmarshal(kept.Metadata, &all) != nil || all.Own == nil {
-		return nil, false
+		return s, false
 	}
-	return &session{Session: kept, record: sessionRecord{sessionSummary: *all.Own}}, true
+	s.record.sessionSummary = *all.Own
+	return s, true
 }
 
 // session is a session of this protocol.
@@ -137,16 +139,10 @@ func (s *session) summary() sessionView {
 func viewOf(kept *service.Session, summary bool) (sessionView, bool) {
 	if summary {
 		s, own := summaryOf(kept)
-		if !own {
-			return sessionView{}, false
-		}
-		return s.summary(), true
+		return s.summary(), own
 	}
 	s, own := sessionFrom(kept)
-	if !own {
-		return sessionView{}, false
-	}
-	return s.view(), true
+	return s.view(), own
 }
 
 // createSession is a request to create a session.
@@ -226,7 +222,7 @@ func (c *call) checkWorkspace(p *provider, asked *workspace.Request) error {
 		return err
 	}
 	if can := c.hostedCapabilities(p); can != nil && !can.Have(backend.PreparedWorkspaces) {
-		return failedPrecondition("%s", (&backend.CapabilityError{Provider: p.name, Capability: string(backend.PreparedWorkspaces), Need: "a session with a workspace"}).Error())
+		return p.refuse(backend.PreparedWorkspaces, "a session with a workspace")
 	}
 	return nil
 }

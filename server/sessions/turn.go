@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/internal/toolgrant"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/server"
@@ -137,11 +136,7 @@ func (c *call) composeTurn(s *session, in *createTurn, tools *toolgrant.Request)
 	if agent != p.Agent {
 		modelName = in.Model // the other names are for the provider's own agent
 	}
-	k := composer{agent: agent, set: c.settings.Service.SetFor(c.r.Context(), c.caller.Tenant), usable: c.usable(), provider: p, threshold: c.settings.NarrowingThreshold}
-	k.capabilities = func() backend.Capabilities { return c.hostedCapabilities(p) }
-	k.guarded = func() (map[string]string, error) {
-		return c.settings.Service.GuardedTools(c.r.Context(), c.caller.Tenant)
-	}
+	k := composer{call: c, from: p, agent: agent, set: c.settings.Service.SetFor(c.r.Context(), c.caller.Tenant), entries: c.usable()}
 	_, observed := c.operations.StartToolResolve(c.r.Context(), cmp.Or(tools.Source, toolgrant.SourceCatalog))
 	turn.Ephemeral, err = k.composeAgent(modelName, tools, turn.Overrides.Output != nil, turn.Input)
 	observed.End(failureType(err))
