@@ -40,26 +40,22 @@ type EventStream struct {
 // ServeEvents answers a request with server-sent events from serve. The context ends with the
 // request; its cause is ErrClientGone, ErrDraining or ErrCutShort.
 func ServeEvents(w http.ResponseWriter, r *http.Request, serve func(context.Context, *EventStream)) {
-	if out, err := OpenEventStream(w); err == nil {
+	if out, err := openEventStream(w); err == nil {
 		serve(r.Context(), out)
 	}
 }
 
-// OpenEventStream begins a response of server-sent events. The error is
+// openEventStream begins a response of server-sent events. The error is
 // ErrClientGone.
-func OpenEventStream(w http.ResponseWriter) (*EventStream, error) {
+func openEventStream(w http.ResponseWriter) (*EventStream, error) {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
 	h.Set("Cache-Control", "no-cache, no-transform")
 	h.Set("X-Accel-Buffering", "no")
 	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(http.StatusOK)
-	s := newEventStream(w)
+	s := &EventStream{w: w, control: http.NewResponseController(w)}
 	return s, s.writeAndFlush(nil)
-}
-
-func newEventStream(w http.ResponseWriter) *EventStream {
-	return &EventStream{w: w, control: http.NewResponseController(w)}
 }
 
 // Follow sends each event, encoded by write, until there are no more. An empty batch, which

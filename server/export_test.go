@@ -5,6 +5,9 @@ import (
 	"net/http"
 )
 
+// OpenEventStream begins a response of server-sent events.
+var OpenEventStream = openEventStream
+
 // ListenOn makes a test's listener the server's.
 func (s *Server) ListenOn(l net.Listener) { s.listener = l }
 

@@ -23,10 +23,10 @@ type UnknownFieldError struct {
 }
 
 // Error names the field.
-func (e *UnknownFieldError) Error() string { return e.Path + ": " + e.Problem() }
+func (e *UnknownFieldError) Error() string { return e.Path + ": " + e.problem() }
 
-// Problem returns the error text without the path.
-func (e *UnknownFieldError) Problem() string {
+// problem returns the error text without the path.
+func (e *UnknownFieldError) problem() string {
 	if e.Nearest == "" {
 		return "unknown field"
 	}

@@ -43,14 +43,14 @@ func Answer(pattern, scope string, answer func(w http.ResponseWriter, r *http.Re
 // errNoPrincipal is not reached: routes made by Answer are not public.
 var errNoPrincipal = errors.New("the request has no principal")
 
-// Tagged is implemented by answers that have an entity tag.
-type Tagged interface {
+// tagged is implemented by answers that have an entity tag.
+type tagged interface {
 	// ETag returns the tag without quotes; empty for none.
 	ETag() string
 }
 
 // Handle returns a route that decodes a JSON body, passes it to a function and writes the result
-// as JSON, with the ETag of a Tagged result. It rejects invalid bodies, and queries unless
+// as JSON, with the ETag of a tagged result. It rejects invalid bodies, and queries unless
 // WithQuery lists their parameters. For GET and DELETE the In is zero.
 func Handle[In, Out any](pattern, scope string, answer func(ctx context.Context, caller service.Caller, r *http.Request, in In) (Out, error)) Route {
 	route := Answer(pattern, scope, func(w http.ResponseWriter, r *http.Request, caller service.Caller) error {
@@ -64,8 +64,8 @@ func Handle[In, Out any](pattern, scope string, answer func(ctx context.Context,
 		if err != nil {
 			return err
 		}
-		if tagged, ok := any(out).(Tagged); ok {
-			if tag := tagged.ETag(); tag != "" {
+		if own, ok := any(out).(tagged); ok {
+			if tag := own.ETag(); tag != "" {
 				w.Header().Set("ETag", `"`+tag+`"`)
 			}
 		}
@@ -145,7 +145,7 @@ func DecodeJSON(data []byte, into any, strict bool) error {
 	}
 	if strict {
 		if unknown, ok := errors.AsType[*UnknownFieldError](checkFields(data, into)); ok {
-			return &service.InvalidError{Field: unknown.Path, Problem: unknown.Problem()}
+			return &service.InvalidError{Field: unknown.Path, Problem: unknown.problem()}
 		}
 	}
 	decoder := json.NewDecoder(bytes.NewReader(data))

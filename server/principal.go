@@ -55,8 +55,8 @@ type CredentialError struct {
 // Error returns the problem.
 func (e *CredentialError) Error() string { return e.Problem }
 
-// Challenge returns the WWW-Authenticate value for the error.
-func (e *CredentialError) Challenge() string {
+// challenge returns the WWW-Authenticate value for the error.
+func (e *CredentialError) challenge() string {
 	if e.Missing {
 		return `Bearer realm="agentruntime"`
 	}

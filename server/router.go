@@ -345,7 +345,7 @@ func (m *mounted) authorizeRequest(w http.ResponseWriter, r *http.Request, x *ex
 	switch {
 	case isBad:
 		x.keyID = bad.KeyID
-		w.Header().Set("WWW-Authenticate", bad.Challenge())
+		w.Header().Set("WWW-Authenticate", bad.challenge())
 		message := "the credential is not valid"
 		if bad.Missing {
 			message = "a credential is needed: an API key, as bearer token or in X-API-Key"

@@ -130,7 +130,7 @@ func (r *Route) checkQuery(raw string) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		if unknown := UnknownName("", name, r.query); unknown != nil {
-			return &service.InvalidError{Field: unknown.Path, Problem: strings.Replace(unknown.Problem(), "field", "parameter", 1)}
+			return &service.InvalidError{Field: unknown.Path, Problem: strings.Replace(unknown.problem(), "field", "parameter", 1)}
 		}
 		if len(query[name]) > 1 {
 			return &service.InvalidError{Field: name, Problem: "is given more than once"}

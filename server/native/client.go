@@ -26,11 +26,11 @@ import (
 )
 
 const (
-	// DefaultPatience is how long a client retries to reach a server that it has reached before.
-	DefaultPatience = 2 * time.Minute
-	// DefaultSilence is how long a stream may be silent before the client considers the connection
+	// defaultPatience is how long a client retries to reach a server that it has reached before.
+	defaultPatience = 2 * time.Minute
+	// defaultSilence is how long a stream may be silent before the client considers the connection
 	// lost: three keep-alives.
-	DefaultSilence = 3 * server.DefaultKeepAlive
+	defaultSilence = 3 * server.DefaultKeepAlive
 )
 
 // Limits of the client's reads, in bytes.
@@ -46,7 +46,8 @@ type ClientSettings struct {
 	URL string
 	// Key is the API key or access token to send; empty sends none.
 	Key string
-	// Patience and Silence default to the constants above.
+	// Patience is how long to retry to reach a server that was reached before; 0 means two minutes.
+	// Silence is how long a stream may be silent; 0 means three keep-alives.
 	Patience time.Duration
 	Silence  time.Duration
 	// Broken is called each time the server cannot be reached and the client will retry, on the
@@ -91,7 +92,7 @@ func NewClient(s ClientSettings) (*Client, error) {
 	}
 	c := &Client{
 		base: base, key: s.Key, broken: s.Broken,
-		patience: cmp.Or(s.Patience, DefaultPatience), silence: cmp.Or(s.Silence, DefaultSilence),
+		patience: cmp.Or(s.Patience, defaultPatience), silence: cmp.Or(s.Silence, defaultSilence),
 	}
 	if c.broken == nil {
 		c.broken = func(error) {}

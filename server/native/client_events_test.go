@@ -246,7 +246,7 @@ func TestASilentServerIsAskedAgain(t *testing.T) {
 		if diff := cmp.Diff([]string{url + "the server gives no sign of life", url + "unexpected EOF"}, told); diff != "" {
 			t.Errorf("what is told (-want +got):\n%s", diff)
 		}
-		if took := time.Since(begun); took < DefaultSilence+20*time.Second || took > DefaultSilence+21*time.Second {
+		if took := time.Since(begun); took < defaultSilence+20*time.Second || took > defaultSilence+21*time.Second {
 			t.Errorf("it takes %s", took)
 		}
 	})

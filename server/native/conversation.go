@@ -9,8 +9,8 @@ import (
 	"github.com/agentruntime/agentruntime/service/evalcase"
 )
 
-// TurnSource reads sessions and turns. A Client and a Local are sources.
-type TurnSource interface {
+// turnSource reads sessions and turns. A Client and a Local are sources.
+type turnSource interface {
 	GetTurn(ctx context.Context, id string) (*Turn, error)
 	ListTurns(ctx context.Context, q TurnQuery) (*TurnList, error)
 	ExportSession(ctx context.Context, id string) (*service.SessionExport, error)
@@ -19,7 +19,7 @@ type TurnSource interface {
 
 // DraftEvalCase makes a case for evals of an ended turn and its session's earlier turns. The error
 // is an *evalcase.Error for a turn that cannot become a case.
-func DraftEvalCase(ctx context.Context, from TurnSource, turnID, caseID string) (*evalcase.Draft, error) {
+func DraftEvalCase(ctx context.Context, from turnSource, turnID, caseID string) (*evalcase.Draft, error) {
 	turns, err := readConversation(ctx, from, turnID)
 	if err != nil {
 		return nil, err
@@ -28,7 +28,7 @@ func DraftEvalCase(ctx context.Context, from TurnSource, turnID, caseID string) 
 }
 
 // readConversation reads an ended turn after its session's earlier turns.
-func readConversation(ctx context.Context, from TurnSource, id string) ([]*evalcase.Turn, error) {
+func readConversation(ctx context.Context, from turnSource, id string) ([]*evalcase.Turn, error) {
 	t, err := from.GetTurn(ctx, id)
 	if err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ const (
 )
 
 // earlierTurns returns the IDs of the turns that a turn continues from, the first one first.
-func earlierTurns(ctx context.Context, from TurnSource, t *Turn) ([]string, error) {
+func earlierTurns(ctx context.Context, from turnSource, t *Turn) ([]string, error) {
 	export, err := from.ExportSession(ctx, t.SessionID)
 	if err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func earlierTurns(ctx context.Context, from TurnSource, t *Turn) ([]string, erro
 }
 
 // readEvents reads the events of a turn.
-func readEvents(ctx context.Context, from TurnSource, t *Turn) (*evalcase.Turn, error) {
+func readEvents(ctx context.Context, from turnSource, t *Turn) (*evalcase.Turn, error) {
 	turn := &evalcase.Turn{AgentID: t.AgentID, FinalAgent: t.Outcome.Agent, Status: event.Status(t.Status), Input: t.Input, Variables: t.Variables}
 	for after := uint64(0); ; {
 		records, err := from.ReadEvents(ctx, t.ID, after, eventsPage, service.OwnEvents)

@@ -1,6 +1,7 @@
 package surfacekit
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,24 +11,9 @@ import (
 	"github.com/agentruntime/agentruntime/registry"
 )
 
-// ModelError reports an unknown model.
-type ModelError struct {
-	// Name is the requested model, and Nearest a similar name; empty if absent.
-	Name, Nearest string
-}
-
-// Error names both.
-func (e *ModelError) Error() string {
-	text := fmt.Sprintf("model %q is not available", clip.Text(e.Name))
-	if e.Nearest != "" {
-		text += fmt.Sprintf("; did you mean %q?", e.Nearest)
-	}
-	return text
-}
-
 // FindModel returns the id of the model or pool with a name or alias. The empty name returns an
 // empty id, which leaves the choice to the agent. Models of a hosted agent are not known here. The
-// error is a *ModelError.
+// error names an unknown model and a similar one.
 func FindModel(set *registry.Set, agentID, name string, aliases map[string]string) (string, error) {
 	id := name
 	if target, ok := aliases[name]; ok {
@@ -41,6 +27,9 @@ func FindModel(set *registry.Set, agentID, name string, aliases map[string]strin
 	if id == "" || isModel || isPool {
 		return id, nil
 	}
-	near, _ := nearest.Of(name, slices.Concat(set.Models.IDs(), set.Pools.IDs(), slices.Sorted(maps.Keys(aliases))))
-	return "", &ModelError{name, near}
+	text := fmt.Sprintf("model %q is not available", clip.Text(name))
+	if near, ok := nearest.Of(name, slices.Concat(set.Models.IDs(), set.Pools.IDs(), slices.Sorted(maps.Keys(aliases)))); ok {
+		text += fmt.Sprintf("; did you mean %q?", near)
+	}
+	return "", errors.New(text)
 }

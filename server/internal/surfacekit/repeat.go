@@ -17,11 +17,11 @@ const IdempotencyHeader = "Idempotency-Key"
 // MaxIdempotencyKey bounds the value of the header, in bytes.
 const MaxIdempotencyKey = 255
 
-// ErrKey means that an idempotency key is invalid.
-var ErrKey = fmt.Errorf("the header %s must be given once, with 1 to %d bytes of text", IdempotencyHeader, MaxIdempotencyKey)
+// errKey means that an idempotency key is invalid.
+var errKey = fmt.Errorf("the header %s must be given once, with 1 to %d bytes of text", IdempotencyHeader, MaxIdempotencyKey)
 
 // ReadKey returns the service's key for the idempotency key of a request; empty without one. Keys
-// differ by surface and kind of request. The error is ErrKey.
+// differ by surface and kind of request. The error is errKey.
 func ReadKey(r *http.Request, surface, kind string) (string, error) {
 	values := r.Header.Values(IdempotencyHeader)
 	if len(values) == 0 {
@@ -29,7 +29,7 @@ func ReadKey(r *http.Request, surface, kind string) (string, error) {
 	}
 	key := values[0]
 	if len(values) > 1 || key == "" || len(key) > MaxIdempotencyKey || !utf8.ValidString(key) || strings.ContainsFunc(key, unicode.IsControl) {
-		return "", ErrKey
+		return "", errKey
 	}
 	return HashKey(surface, kind+"\x00"+key), nil
 }
