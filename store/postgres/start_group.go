@@ -91,7 +91,7 @@ func insertStarts(ctx context.Context, tx joinedTx, group []*start, free map[str
 	for _, own := range group {
 		t := &own.turn.Turn
 		in := free[t.SessionID]
-		if in == nil || rules.CheckVisible(store.Of(t.Owner), in.Tenant, in.Subject) != nil || started[t.ID] != nil {
+		if in == nil || t.Owner != (store.Owner{Tenant: in.Tenant, Subject: in.Subject}) || started[t.ID] != nil {
 			continue
 		}
 		session, err := sessionOf(in)

@@ -112,7 +112,7 @@ func (s *Store) lookAtSession(ctx context.Context, tx joinedTx, n *store.NewTurn
 		return at, err
 	}
 	session := oneRow(sessions)
-	if session == nil || rules.CheckVisible(store.Of(t.Owner), session.Tenant, session.Subject) != nil {
+	if session == nil || t.Owner != (store.Owner{Tenant: session.Tenant, Subject: session.Subject}) {
 		return at, store.ErrNotFound
 	}
 	if len(keys) > 0 && len(known) > 0 {

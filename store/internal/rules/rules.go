@@ -10,14 +10,6 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// CheckVisible returns store.ErrNotFound for a record outside the scope.
-func CheckVisible(scope store.Scope, tenant, subject string) error {
-	if !scope.Sees(store.Owner{Tenant: tenant, Subject: subject}) {
-		return store.ErrNotFound
-	}
-	return nil
-}
-
 // CheckKey returns a *store.KeyConflictError if a request with a different hash already used the
 // key and created id.
 func CheckKey(k store.Key, hash []byte, id string) error {

@@ -20,18 +20,13 @@ func feedbackFields(r *feedbackRow) []any {
 }
 
 // SaveFeedback stores feedback about a turn.
-func (r *turnRecords) SaveFeedback(ctx context.Context, scope store.Scope, f *store.Feedback, limit int) (saved *store.Feedback, err error) {
+func (r *turnRecords) SaveFeedback(ctx context.Context, scope store.Scope, f *store.Feedback, limit int) (*store.Feedback, error) {
 	if err := f.CheckText(); err != nil {
 		return nil, err
 	}
-	err = r.db.Transact(ctx, func(ctx context.Context, s Session) error {
-		saved, err = r.saveFeedback(ctx, s, scope, f, limit)
-		return err
+	return transact(ctx, r.core, "save feedback", f.Name+" of turn "+f.TurnID, func(ctx context.Context, s Session) (*store.Feedback, error) {
+		return r.saveFeedback(ctx, s, scope, f, limit)
 	})
-	if err != nil {
-		return nil, r.db.WrapError("save feedback", f.Name+" of turn "+f.TurnID, err)
-	}
-	return saved, nil
 }
 
 // saveFeedback locks the turn, so that the limit holds.
@@ -60,10 +55,6 @@ func (r *turnRecords) saveFeedback(ctx context.Context, s Session, scope store.S
 
 // Feedback returns a page of feedback, the first given last.
 func (r *turnRecords) Feedback(ctx context.Context, q store.FeedbackQuery) (page store.FeedbackPage, err error) {
-	before, err := q.Page.Place()
-	if err != nil {
-		return page, err
-	}
 	f := r.dialect.newFilter("SELECT " + feedbackColumns + " FROM feedback")
 	f.Scope(q.Scope)
 	f.Equals("turn_id", q.TurnID)
@@ -75,14 +66,10 @@ func (r *turnRecords) Feedback(ctx context.Context, q store.FeedbackQuery) (page
 	if !q.Since.IsZero() {
 		f.Where("updated_at >= " + f.Time(q.Since))
 	}
-	f.Where("n < " + f.Arg(before))
-	rows, err := CollectRecords(ctx, r.db.Reader, feedbackFields, f.Statement("ORDER BY n DESC "+f.Limit(q.Page.Size()+1)), f.args...)
-	if err != nil {
-		return page, r.db.WrapError("list feedback of turn", q.TurnID, err)
-	}
-	rows, page.Next = rules.CutPage(rows, q.Page, func(row *feedbackRow) store.Cursor { return rules.NumberCursor(row.UpdatedAt, row.n) })
+	rows, next, err := readNumbered(ctx, r.db.Reader, f, "n", q.Page, feedbackFields, func(row *feedbackRow) store.Cursor { return rules.NumberCursor(row.UpdatedAt, row.n) })
 	for _, row := range rows {
 		page.Feedback = append(page.Feedback, &row.Feedback)
 	}
-	return page, nil
+	page.Next = next
+	return page, r.db.WrapError("list feedback of turn", q.TurnID, err)
 }

@@ -124,6 +124,24 @@ func readLatest[Row, Record any](
 	return page, next, nil
 }
 
+// readNumbered returns a page of the rows that a filter selects, greatest in a column of numbers
+// first, and where the next page begins. cursor has the number of the column.
+func readNumbered[Row any](
+	ctx context.Context, s Session, f *Filter, column string, p store.Page, fields func(*Row) []any, cursor func(*Row) store.Cursor,
+) (page []*Row, next string, err error) {
+	before, err := p.Place()
+	if err != nil {
+		return nil, "", err
+	}
+	f.Where(column + " < " + f.Arg(before))
+	rows, err := CollectRecords(ctx, s, fields, f.Statement("ORDER BY "+column+" DESC "+f.Limit(p.Size()+1)), f.args...)
+	if err != nil {
+		return nil, "", err
+	}
+	page, next = rules.CutPage(rows, p, cursor)
+	return page, next, nil
+}
+
 // asTheyAre returns rows unchanged as records.
 func asTheyAre[T any](rows []*T) ([]*T, error) { return rows, nil }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/agentruntime/agentruntime/store"
-	"github.com/agentruntime/agentruntime/store/internal/rules"
 )
 
 // InteractionColumns are the columns of an interaction, in the order of InteractionFields.
@@ -26,14 +25,8 @@ func (r *turnRecords) Interaction(ctx context.Context, scope store.Scope, turnID
 
 // findInteraction returns an interaction that the scope sees.
 func findInteraction(ctx context.Context, s Session, scope store.Scope, turnID, id string) (*store.Interaction, error) {
-	found, err := FindRow(ctx, s, InteractionFields, "SELECT "+InteractionColumns+" FROM interactions WHERE turn_id = $1 AND id = $2", turnID, id)
-	if err == nil {
-		err = rules.CheckVisible(scope, found.Owner.Tenant, found.Owner.Subject)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return found, nil
+	return findVisible(ctx, s, scope, func(i *store.Interaction) *store.Owner { return &i.Owner }, InteractionFields,
+		"SELECT "+InteractionColumns+" FROM interactions WHERE turn_id = $1 AND id = $2", turnID, id)
 }
 
 // Interactions returns interactions, oldest first.

@@ -16,14 +16,10 @@ func (r *Records) Prune(ctx context.Context, retention store.Retention) (store.P
 }
 
 // pruneKeys deletes old idempotency keys.
-func (r *Records) pruneKeys(ctx context.Context, c rules.Cutoff) (n int, err error) {
-	err = r.db.Execute(ctx, func(ctx context.Context, s Session) error {
-		deleted, err := s.Exec(ctx, `DELETE FROM idempotency_keys WHERE (scope, key) IN (
-			SELECT k.scope, k.key FROM idempotency_keys k WHERE k.created_at < $1 ORDER BY k.created_at LIMIT $2)`, Time(c.Before), int64(c.Limit))
-		n = int(deleted)
-		return err
-	})
-	return n, r.db.WrapError("delete old", "keys", err)
+func (r *Records) pruneKeys(ctx context.Context, c rules.Cutoff) (int, error) {
+	n, err := r.exec(ctx, `DELETE FROM idempotency_keys WHERE (scope, key) IN (
+		SELECT k.scope, k.key FROM idempotency_keys k WHERE k.created_at < $1 ORDER BY k.created_at LIMIT $2)`, Time(c.Before), int64(c.Limit))
+	return int(n), r.db.WrapError("delete old", "keys", err)
 }
 
 // oldSessions returns the query of sessions without activity since the cutoff.

@@ -27,18 +27,13 @@ func revisionFields(r *store.Revision) []any {
 func fullRevisionFields(r *store.Revision) []any { return append(revisionFields(r), &r.Document) }
 
 // PublishRevision makes a document current.
-func (r *revisionRecords) PublishRevision(ctx context.Context, p *store.PublishRevision) (published *store.Revision, err error) {
+func (r *revisionRecords) PublishRevision(ctx context.Context, p *store.PublishRevision) (*store.Revision, error) {
 	if err := p.CheckText(); err != nil {
 		return nil, err
 	}
-	err = r.db.Transact(ctx, func(ctx context.Context, s Session) error {
-		published, err = r.publishRevision(ctx, s, p)
-		return err
+	return transact(ctx, r.core, "publish revision", p.Revision.Hash, func(ctx context.Context, s Session) (*store.Revision, error) {
+		return r.publishRevision(ctx, s, p)
 	})
-	if err != nil {
-		return nil, r.db.WrapError("publish revision", p.Revision.Hash, err)
-	}
-	return published, nil
 }
 
 // publishRevision blocks other publishes for the tenant until the transaction ends. For a tenant it
@@ -110,17 +105,12 @@ func (r *revisionRecords) Revision(ctx context.Context, tenant, hash string) (*s
 
 // Revisions returns a page of revisions, newest first.
 func (r *revisionRecords) Revisions(ctx context.Context, q store.RevisionQuery) (page store.RevisionPage, err error) {
-	below, err := q.Page.Place()
-	if err != nil {
-		return page, err
-	}
-	list, err := CollectRecords(ctx, r.db.Reader, revisionFields,
-		"SELECT "+revisionColumns+" FROM revisions WHERE tenant = $1 AND number < $2 ORDER BY number DESC LIMIT $3", q.Tenant, below, int64(q.Page.Size()+1))
-	if err != nil {
-		return page, r.db.WrapError("list", "revisions", err)
-	}
-	page.Revisions, page.Next = rules.CutPage(list, q.Page, func(v *store.Revision) store.Cursor { return rules.NumberCursor(v.CreatedAt, int64(v.Number)) })
-	return page, nil
+	f := r.dialect.newFilter("SELECT " + revisionColumns + " FROM revisions")
+	f.Where("tenant = " + f.Arg(q.Tenant))
+	page.Revisions, page.Next, err = readNumbered(ctx, r.db.Reader, f, "number", q.Page, revisionFields, func(v *store.Revision) store.Cursor {
+		return rules.NumberCursor(v.CreatedAt, int64(v.Number))
+	})
+	return page, r.db.WrapError("list", "revisions", err)
 }
 
 // AddRevisionBuild stores a build.
@@ -174,20 +164,17 @@ func addAttempt(ctx context.Context, s Session, a *store.RevisionAttempt) error 
 
 // RevisionAttempts returns a page of attempts, newest first.
 func (r *revisionRecords) RevisionAttempts(ctx context.Context, q store.RevisionQuery) (page store.RevisionAttemptPage, err error) {
-	below, err := q.Page.Place()
-	if err != nil {
-		return page, err
-	}
 	fields := func(a *store.RevisionAttempt) []any {
 		return []any{&a.Seq, &a.Tenant, &a.Hash, &a.Expected, &a.Author, &a.Note, (*string)(&a.Outcome), &a.Findings, (*Time)(&a.At)}
 	}
-	list, err := CollectRows(ctx, r.db.Reader, fields, `SELECT n, tenant, hash, expected, author, note, outcome, findings, at FROM revision_attempts
-		WHERE tenant = $1 AND n < $2 ORDER BY n DESC LIMIT $3`, q.Tenant, below, int64(q.Page.Size()+1))
-	if err != nil {
-		return page, r.db.WrapError("list", "attempts to publish", err)
+	f := r.dialect.newFilter("SELECT n, tenant, hash, expected, author, note, outcome, findings, at FROM revision_attempts")
+	f.Where("tenant = " + f.Arg(q.Tenant))
+	list, next, err := readNumbered(ctx, r.db.Reader, f, "n", q.Page, fields, func(a *store.RevisionAttempt) store.Cursor { return rules.NumberCursor(a.At, int64(a.Seq)) })
+	for _, a := range list {
+		page.Attempts = append(page.Attempts, *a)
 	}
-	page.Attempts, page.Next = rules.CutPage(list, q.Page, func(a store.RevisionAttempt) store.Cursor { return rules.NumberCursor(a.At, int64(a.Seq)) })
-	return page, nil
+	page.Next = next
+	return page, r.db.WrapError("list", "attempts to publish", err)
 }
 
 // oldRevisions returns the query of revisions that are not current and in which no live turn or run

@@ -17,7 +17,7 @@ import (
 // workflowRecords keeps runs of workflows and their triggers.
 type workflowRecords struct{ *core }
 
-// runColumns are the columns of a run, in the order of scanRun. Lists leave the large ones
+// runColumns are the columns of a run, in the order of runFields. Lists leave the large ones
 // empty.
 const (
 	runColumns = `n, id, workflow_id, tenant, subject, shared, status, revision, definition, trigger_data, input, state, message, turn_id,
@@ -26,34 +26,27 @@ const (
 	due_at, run_limit, cancel_reason, version, created_at, updated_at, started_at, finished_at`
 )
 
-// numberedRun is a run with its position in creation order.
-type numberedRun struct {
-	run *store.WorkflowRun
-	n   int64
+// runRow is a run with its position in creation order.
+type runRow struct {
+	store.WorkflowRun
+	n int64
 }
 
-// scanRun reads the columns of a run.
-func scanRun(scan func(dest ...any) error) (numberedRun, error) {
-	r := new(store.WorkflowRun)
-	var n, shared, limit, due, created, updated, started, finished int64
-	var status string
-	var definition, trigger, input, state []byte
-	err := scan(&n, &r.ID, &r.WorkflowID, &r.Owner.Tenant, &r.Owner.Subject, &shared, &status, &r.Revision, &definition, &trigger, &input, &state,
-		&r.Message, &r.TurnID, &due, &limit, &r.CancelReason, &r.Version, &created, &updated, &started, &finished)
-	r.Shared, r.Status, r.Limit = shared != 0, store.RunStatus(status), int(limit)
-	r.Definition, r.Trigger, r.Input, r.State = definition, trigger, input, state
-	r.DueAt, r.CreatedAt, r.UpdatedAt, r.StartedAt, r.FinishedAt = FromMicros(due), FromMicros(created), FromMicros(updated), FromMicros(started), FromMicros(finished)
-	return numberedRun{r, n}, err
+func runFields(r *runRow) []any {
+	return []any{
+		&r.n, &r.ID, &r.WorkflowID, &r.Owner.Tenant, &r.Owner.Subject, (*flag)(&r.Shared), (*string)(&r.Status), &r.Revision,
+		(*[]byte)(&r.Definition), (*[]byte)(&r.Trigger), (*[]byte)(&r.Input), (*[]byte)(&r.State), &r.Message, &r.TurnID, (*micros)(&r.DueAt), &r.Limit,
+		&r.CancelReason, &r.Version, (*micros)(&r.CreatedAt), (*micros)(&r.UpdatedAt), (*micros)(&r.StartedAt), (*micros)(&r.FinishedAt),
+	}
 }
 
-// queryRuns returns the runs of a query.
-func queryRuns(ctx context.Context, s Session, query string, args []any) (list []numberedRun, err error) {
-	err = s.Query(ctx, query, args, func(scan func(dest ...any) error) error {
-		one, err := scanRun(scan)
-		list = append(list, one)
-		return err
-	})
-	return list, err
+// runsOf returns the runs of rows.
+func runsOf(rows []*runRow) []*store.WorkflowRun {
+	var list []*store.WorkflowRun
+	for _, row := range rows {
+		list = append(list, &row.WorkflowRun)
+	}
+	return list
 }
 
 func toInt(b bool) int64 {
@@ -67,20 +60,19 @@ func toInt(b bool) int64 {
 const rowsOfInsert = 100
 
 // CreateRuns stores new runs and moves cursors.
-func (r *workflowRecords) CreateRuns(ctx context.Context, runs []*store.WorkflowRun, cursors []store.ScheduleCursor) (created []string, err error) {
+func (r *workflowRecords) CreateRuns(ctx context.Context, runs []*store.WorkflowRun, cursors []store.ScheduleCursor) ([]string, error) {
 	for _, run := range runs {
 		if err := run.CheckText(); err != nil {
 			return nil, err
 		}
 	}
-	err = r.db.Transact(ctx, func(ctx context.Context, s Session) error {
-		created, err = insertRuns(ctx, s, runs)
+	return transact(ctx, r.core, "create", "runs", func(ctx context.Context, s Session) ([]string, error) {
+		created, err := insertRuns(ctx, s, runs)
 		if err == nil {
 			err = moveCursors(ctx, s, cursors)
 		}
-		return err
+		return created, err
 	})
-	return created, r.db.WrapError("create", "runs", err)
 }
 
 // insertRuns inserts runs and returns the ids of the new ones.
@@ -91,15 +83,12 @@ func insertRuns(ctx context.Context, s Session, runs []*store.WorkflowRun) (crea
 			args = append(args, r.ID, r.WorkflowID, r.Owner.Tenant, r.Owner.Subject, toInt(r.Shared), string(r.Status), r.Revision, []byte(r.Definition), []byte(r.Trigger),
 				[]byte(r.Input), []byte(r.State), r.Message, r.TurnID, ToMicros(r.DueAt), int64(r.Limit), ToMicros(r.CreatedAt), ToMicros(r.UpdatedAt))
 		}
-		err := s.Query(ctx, `INSERT INTO workflow_runs (id, workflow_id, tenant, subject, shared, status, revision, definition, trigger_data, input, state,
-			message, turn_id, due_at, run_limit, created_at, updated_at) VALUES `+rowsOf(len(some), len(args))+` ON CONFLICT (tenant, id) DO NOTHING RETURNING id`, args,
-			func(scan func(dest ...any) error) error {
-				created = append(created, "")
-				return scan(&created[len(created)-1])
-			})
+		ids, err := CollectColumn[string](ctx, s, `INSERT INTO workflow_runs (id, workflow_id, tenant, subject, shared, status, revision, definition, trigger_data, input, state,
+			message, turn_id, due_at, run_limit, created_at, updated_at) VALUES `+rowsOf(len(some), len(args))+` ON CONFLICT (tenant, id) DO NOTHING RETURNING id`, args...)
 		if err != nil {
 			return nil, err
 		}
+		created = append(created, ids...)
 	}
 	return created, nil
 }
@@ -155,43 +144,31 @@ func (r *workflowRecords) GetRun(ctx context.Context, scope store.RunScope, tena
 
 // getRun returns a run that the scope sees. The error is store.ErrNotFound.
 func getRun(ctx context.Context, s Session, scope store.RunScope, tenant, id string) (*store.WorkflowRun, error) {
-	list, err := queryRuns(ctx, s, `SELECT `+runColumns+` FROM workflow_runs WHERE tenant = $1 AND id = $2`, []any{tenant, id})
+	row, err := FindRow(ctx, s, runFields, `SELECT `+runColumns+` FROM workflow_runs WHERE tenant = $1 AND id = $2`, tenant, id)
+	if err == nil && !scope.Sees(row.Owner, row.Shared) {
+		err = store.ErrNotFound
+	}
 	if err != nil {
 		return nil, err
 	}
-	if len(list) == 0 || !scope.Sees(list[0].run.Owner, list[0].run.Shared) {
-		return nil, store.ErrNotFound
-	}
-	return list[0].run, nil
+	return &row.WorkflowRun, nil
 }
 
 // ListRuns returns a page of runs, newest first.
-func (r *workflowRecords) ListRuns(ctx context.Context, q store.RunQuery) (page store.RunPage, err error) {
-	before, err := q.Page.Place()
-	if err != nil {
-		return page, err
-	}
+func (r *workflowRecords) ListRuns(ctx context.Context, q store.RunQuery) (store.RunPage, error) {
 	columns := runListColumns
 	if q.Whole {
 		columns = runColumns
 	}
 	f := r.dialect.newFilter("SELECT " + columns + " FROM workflow_runs")
-	f.Where("n < " + f.Arg(before))
 	if !q.Scope.All {
 		f.Where("tenant = " + f.Arg(q.Scope.Owner.Tenant))
 		f.Where("(shared = 1 OR subject = " + f.Arg(q.Scope.Owner.Subject) + ")")
 	}
 	f.Equals("workflow_id", q.WorkflowID)
 	f.Equals("status", string(q.Status))
-	list, err := queryRuns(ctx, r.db.Reader, f.Statement("ORDER BY n DESC "+f.Limit(q.Page.Size()+1)), f.args)
-	if err != nil {
-		return page, r.db.WrapError("list", "runs", err)
-	}
-	list, page.Next = rules.CutPage(list, q.Page, func(one numberedRun) store.Cursor { return rules.NumberCursor(one.run.CreatedAt, one.n) })
-	for _, one := range list {
-		page.Runs = append(page.Runs, one.run)
-	}
-	return page, nil
+	rows, next, err := readNumbered(ctx, r.db.Reader, f, "n", q.Page, runFields, func(row *runRow) store.Cursor { return rules.NumberCursor(row.CreatedAt, row.n) })
+	return store.RunPage{Runs: runsOf(rows), Next: next}, r.db.WrapError("list", "runs", err)
 }
 
 // ClaimRuns returns runs that are due. Several replicas may call it concurrently: each gets
@@ -215,16 +192,9 @@ func (r *workflowRecords) ClaimRuns(ctx context.Context, c *store.ClaimRuns) (cl
 func (r *workflowRecords) claimRuns(ctx context.Context, s Session, c *store.ClaimRuns) ([]*store.WorkflowRun, error) {
 	due, args := r.dueRuns(c)
 	args = append(args, c.Lease.Microseconds())
-	list, err := queryRuns(ctx, s, `UPDATE workflow_runs SET version = version + 1, lease_until = `+r.dialect.micros+` + $`+strconv.Itoa(len(args))+
-		` WHERE n IN (`+due+r.dialect.skipLocked+`) RETURNING `+runColumns, args)
-	if err != nil {
-		return nil, err
-	}
-	runs := make([]*store.WorkflowRun, len(list))
-	for i := range list {
-		runs[i] = list[i].run
-	}
-	return runs, nil
+	rows, err := CollectRecords(ctx, s, runFields, `UPDATE workflow_runs SET version = version + 1, lease_until = `+r.dialect.micros+` + $`+strconv.Itoa(len(args))+
+		` WHERE n IN (`+due+r.dialect.skipLocked+`) RETURNING `+runColumns, args...)
+	return runsOf(rows), err
 }
 
 // dueRuns returns the query for the numbers of due runs.
@@ -322,10 +292,9 @@ func (r *workflowRecords) holdBack(ctx context.Context, s Session, run *store.Wo
 
 // holdRun makes a run wait if its workflow has as many runs under way as allowed.
 func holdRun(ctx context.Context, s Session, r *store.WorkflowRun) (held bool, err error) {
-	var count int64
-	err = s.Query(ctx, `SELECT count(*) FROM workflow_runs WHERE tenant = $1 AND workflow_id = $2 AND subject = $3 AND status IN ('running', 'waiting')`,
-		[]any{r.Owner.Tenant, r.WorkflowID, r.Owner.Subject}, func(scan func(dest ...any) error) error { return scan(&count) })
-	if err != nil || count < int64(r.Limit) {
+	count, err := FindValue[int](ctx, s, `SELECT count(*) FROM workflow_runs WHERE tenant = $1 AND workflow_id = $2 AND subject = $3 AND status IN ('running', 'waiting')`,
+		r.Owner.Tenant, r.WorkflowID, r.Owner.Subject)
+	if err != nil || count < r.Limit {
 		return false, err
 	}
 	_, err = s.Exec(ctx, `UPDATE workflow_runs SET due_at = 0, lease_until = 0, version = version + 1 WHERE tenant = $1 AND id = $2`, r.Owner.Tenant, r.ID)
@@ -341,18 +310,13 @@ func releaseRun(ctx context.Context, s Session, r *store.WorkflowRun) error {
 }
 
 // CancelRun requests the end of a run.
-func (r *workflowRecords) CancelRun(ctx context.Context, scope store.RunScope, tenant, id, reason string, now time.Time) (canceled *store.WorkflowRun, err error) {
+func (r *workflowRecords) CancelRun(ctx context.Context, scope store.RunScope, tenant, id, reason string, now time.Time) (*store.WorkflowRun, error) {
 	if err := (&store.WorkflowRun{CancelReason: reason}).CheckText(); err != nil {
 		return nil, err
 	}
-	err = r.db.Transact(ctx, func(ctx context.Context, s Session) error {
-		canceled, err = cancelRun(ctx, s, scope, tenant, id, reason, now)
-		return err
+	return transact(ctx, r.core, "cancel run", id, func(ctx context.Context, s Session) (*store.WorkflowRun, error) {
+		return cancelRun(ctx, s, scope, tenant, id, reason, now)
 	})
-	if err != nil {
-		return nil, r.db.WrapError("cancel run", id, err)
-	}
-	return canceled, nil
 }
 
 func cancelRun(ctx context.Context, s Session, scope store.RunScope, tenant, id, reason string, now time.Time) (*store.WorkflowRun, error) {
@@ -375,12 +339,8 @@ func cancelRun(ctx context.Context, s Session, scope store.RunScope, tenant, id,
 }
 
 // PruneRuns deletes runs that ended before a time.
-func (r *workflowRecords) PruneRuns(ctx context.Context, before time.Time, limit int) (n int, err error) {
-	err = r.db.Execute(ctx, func(ctx context.Context, s Session) error {
-		deleted, err := s.Exec(ctx, `DELETE FROM workflow_runs WHERE n IN (SELECT n FROM workflow_runs WHERE finished_at <> 0 AND finished_at < $1 ORDER BY finished_at LIMIT $2)`,
-			ToMicros(before), int64(limit))
-		n = int(deleted)
-		return err
-	})
-	return n, r.db.WrapError("delete", "old runs", err)
+func (r *workflowRecords) PruneRuns(ctx context.Context, before time.Time, limit int) (int, error) {
+	n, err := r.exec(ctx, `DELETE FROM workflow_runs WHERE n IN (SELECT n FROM workflow_runs WHERE finished_at <> 0 AND finished_at < $1 ORDER BY finished_at LIMIT $2)`,
+		ToMicros(before), int64(limit))
+	return int(n), r.db.WrapError("delete", "old runs", err)
 }

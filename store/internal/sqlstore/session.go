@@ -93,10 +93,8 @@ func (r *sessionRecords) Session(ctx context.Context, scope store.Scope, id stri
 
 // FindSession returns a session that the scope sees. lock is appended to the query.
 func FindSession(ctx context.Context, s Session, scope store.Scope, id, lock string) (*store.Session, error) {
-	row, err := FindRow(ctx, s, (*SessionRow).Fields, "SELECT "+SessionColumns+" FROM sessions WHERE id = $1"+lock, id)
-	if err == nil {
-		err = rules.CheckVisible(scope, row.Owner.Tenant, row.Owner.Subject)
-	}
+	owner := func(r *SessionRow) *store.Owner { return &r.Owner }
+	row, err := findVisible(ctx, s, scope, owner, (*SessionRow).Fields, "SELECT "+SessionColumns+" FROM sessions WHERE id = $1"+lock, id)
 	if err != nil {
 		return nil, err
 	}
@@ -152,34 +150,29 @@ func (r *core) filterByLabels(ctx context.Context, columns, table, idColumn stri
 }
 
 // UpdateSession applies a patch to a session.
-func (r *sessionRecords) UpdateSession(ctx context.Context, scope store.Scope, id string, p store.SessionPatch) (changed *store.Session, err error) {
+func (r *sessionRecords) UpdateSession(ctx context.Context, scope store.Scope, id string, p store.SessionPatch) (*store.Session, error) {
 	if err := p.CheckText(); err != nil {
 		return nil, err
 	}
-	err = r.db.Transact(ctx, func(ctx context.Context, s Session) error {
+	return transact(ctx, r.core, "change session", id, func(ctx context.Context, s Session) (*store.Session, error) {
 		kept, err := FindSession(ctx, s, scope, id, r.dialect.forUpdate)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		current := ""
 		if p.Tip != nil {
 			if current, err = r.checkTip(ctx, s, id, *p.Tip); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		if err := rules.PatchSession(kept, &p, current); err != nil {
-			return err
+			return nil, err
 		}
 		if err := saveSession(ctx, s, kept, p.Labels != nil); err != nil {
-			return err
+			return nil, err
 		}
-		changed, err = FindSession(ctx, s, scope, id, "")
-		return err
+		return FindSession(ctx, s, scope, id, "")
 	})
-	if err != nil {
-		return nil, r.db.WrapError("change session", id, err)
-	}
-	return changed, nil
 }
 
 // CheckIdle returns a *store.BusyError for a session with a turn that meets a condition.

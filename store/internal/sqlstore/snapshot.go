@@ -20,14 +20,9 @@ func SnapshotFields(s *store.Snapshot) []any {
 
 // Snapshot returns a snapshot.
 func (r *sessionRecords) Snapshot(ctx context.Context, scope store.Scope, id string) (*store.Snapshot, error) {
-	found, err := FindRow(ctx, r.db.Reader, SnapshotFields, "SELECT "+SnapshotColumns+" FROM snapshots WHERE id = $1", id)
-	if err == nil {
-		err = rules.CheckVisible(scope, found.Owner.Tenant, found.Owner.Subject)
-	}
-	if err != nil {
-		return nil, r.db.WrapError("read snapshot", id, err)
-	}
-	return found, nil
+	owner := func(s *store.Snapshot) *store.Owner { return &s.Owner }
+	found, err := findVisible(ctx, r.db.Reader, scope, owner, SnapshotFields, "SELECT "+SnapshotColumns+" FROM snapshots WHERE id = $1", id)
+	return found, r.db.WrapError("read snapshot", id, err)
 }
 
 // Snapshots returns a page of a session's snapshots.
@@ -78,14 +73,9 @@ func artifactFields(a *store.Artifact) []any {
 // Artifact returns an artifact with its data.
 func (r *sessionRecords) Artifact(ctx context.Context, scope store.Scope, id string) (*store.Artifact, error) {
 	fields := func(a *store.Artifact) []any { return append(artifactFields(a), &a.Data) }
-	found, err := FindRow(ctx, r.db.Reader, fields, "SELECT "+artifactColumns+", data FROM artifacts WHERE id = $1", id)
-	if err == nil {
-		err = rules.CheckVisible(scope, found.Owner.Tenant, found.Owner.Subject)
-	}
-	if err != nil {
-		return nil, r.db.WrapError("read artifact", id, err)
-	}
-	return found, nil
+	owner := func(a *store.Artifact) *store.Owner { return &a.Owner }
+	found, err := findVisible(ctx, r.db.Reader, scope, owner, fields, "SELECT "+artifactColumns+", data FROM artifacts WHERE id = $1", id)
+	return found, r.db.WrapError("read artifact", id, err)
 }
 
 // Artifacts returns the artifacts that a turn made, in order, without their data.

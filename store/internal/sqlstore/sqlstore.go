@@ -59,6 +59,40 @@ func (r *core) lock(ctx context.Context, s Session, statement string, args ...an
 	return err
 }
 
+// transact returns the result of do in a transaction. Its errors name an operation and its subject.
+func transact[T any](ctx context.Context, r *core, operation, subject string, do func(ctx context.Context, s Session) (T, error)) (result T, err error) {
+	err = r.db.Transact(ctx, func(ctx context.Context, s Session) error {
+		result, err = do(ctx, s)
+		return err
+	})
+	if err != nil {
+		var none T
+		return none, r.db.WrapError(operation, subject, err)
+	}
+	return result, nil
+}
+
+// exec runs one statement and returns how many rows it changed.
+func (r *core) exec(ctx context.Context, statement string, args ...any) (changed int64, err error) {
+	err = r.db.Execute(ctx, func(ctx context.Context, s Session) error {
+		changed, err = s.Exec(ctx, statement, args...)
+		return err
+	})
+	return changed, err
+}
+
+// findVisible is FindRow for a record that the scope sees.
+func findVisible[T any](ctx context.Context, s Session, scope store.Scope, owner func(*T) *store.Owner, fields func(*T) []any, query string, args ...any) (*T, error) {
+	found, err := FindRow(ctx, s, fields, query, args...)
+	if err == nil && !scope.Sees(*owner(found)) {
+		err = store.ErrNotFound
+	}
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
 // FindRow returns the only row of a query, or store.ErrNotFound if absent. fields returns the scan
 // destinations.
 func FindRow[T any](ctx context.Context, s Session, fields func(*T) []any, query string, args ...any) (*T, error) {

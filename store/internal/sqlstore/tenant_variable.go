@@ -20,12 +20,9 @@ func (r *tenantRecords) PutTenantVariable(ctx context.Context, v *store.TenantVa
 	if err := v.CheckText(); err != nil {
 		return err
 	}
-	err := r.db.Execute(ctx, func(ctx context.Context, s Session) error {
-		_, err := s.Exec(ctx, `INSERT INTO tenant_variables (tenant, name, secret, value, author, updated_at) VALUES ($1, $2, $3, $4, $5, $6)
-			ON CONFLICT (tenant, name) DO UPDATE SET secret = excluded.secret, value = excluded.value, author = excluded.author, updated_at = excluded.updated_at`,
-			v.Tenant, v.Name, v.Secret, v.Value, v.Author, Time(v.UpdatedAt))
-		return err
-	})
+	_, err := r.exec(ctx, `INSERT INTO tenant_variables (tenant, name, secret, value, author, updated_at) VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (tenant, name) DO UPDATE SET secret = excluded.secret, value = excluded.value, author = excluded.author, updated_at = excluded.updated_at`,
+		v.Tenant, v.Name, v.Secret, v.Value, v.Author, Time(v.UpdatedAt))
 	return r.db.WrapError("store variable", v.Name, err)
 }
 
@@ -40,19 +37,13 @@ func (r *tenantRecords) ReplaceTenantVariable(ctx context.Context, v *store.Tena
 		statement = `UPDATE tenant_variables SET secret = $3, value = $4, author = $5, updated_at = $6 WHERE tenant = $1 AND name = $2 AND value = $7`
 		args = append(args, old)
 	}
-	var changed int64
-	err := r.db.Execute(ctx, func(ctx context.Context, s Session) (err error) {
-		changed, err = s.Exec(ctx, statement, args...)
-		return err
-	})
+	changed, err := r.exec(ctx, statement, args...)
 	return changed > 0, r.db.WrapError("replace variable", v.Name, err)
 }
 
 // DeleteTenantVariable deletes a variable.
 func (r *tenantRecords) DeleteTenantVariable(ctx context.Context, tenant, name string) error {
-	err := r.db.Execute(ctx, func(ctx context.Context, s Session) error {
-		return checkChanged(s.Exec(ctx, "DELETE FROM tenant_variables WHERE tenant = $1 AND name = $2", tenant, name))
-	})
+	err := checkChanged(r.exec(ctx, "DELETE FROM tenant_variables WHERE tenant = $1 AND name = $2", tenant, name))
 	return r.db.WrapError("delete variable", name, err)
 }
 

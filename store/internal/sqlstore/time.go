@@ -30,6 +30,25 @@ func (t *Time) Scan(v any) error {
 // Value returns the value to keep.
 func (t Time) Value() (driver.Value, error) { return ToMicros(time.Time(t)), nil }
 
+// micros reads a time from a column of microseconds in any database.
+type micros time.Time
+
+// Scan reads a value.
+func (t *micros) Scan(v any) error { return (*Time)(t).Scan(v) }
+
+// flag reads a column that is 0 or 1.
+type flag bool
+
+// Scan reads a value.
+func (f *flag) Scan(v any) error {
+	n, ok := v.(int64)
+	if !ok {
+		return fmt.Errorf("a flag is stored as %T", v)
+	}
+	*f = n != 0
+	return nil
+}
+
 // ToMicros returns the microseconds of a time since 1970, 0 for the zero time.
 func ToMicros(t time.Time) int64 {
 	if t.IsZero() {

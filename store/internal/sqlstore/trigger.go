@@ -7,15 +7,9 @@ import (
 )
 
 // Cursors returns the cursors of all schedules.
-func (r *workflowRecords) Cursors(ctx context.Context) (list []store.ScheduleCursor, err error) {
-	err = r.db.Reader.Query(ctx, `SELECT tenant, id, last_at FROM workflow_cursors`, nil, func(scan func(dest ...any) error) error {
-		var c store.ScheduleCursor
-		var last int64
-		err := scan(&c.Tenant, &c.ID, &last)
-		c.Last = FromMicros(last)
-		list = append(list, c)
-		return err
-	})
+func (r *workflowRecords) Cursors(ctx context.Context) ([]store.ScheduleCursor, error) {
+	fields := func(c *store.ScheduleCursor) []any { return []any{&c.Tenant, &c.ID, (*micros)(&c.Last)} }
+	list, err := CollectRows(ctx, r.db.Reader, fields, `SELECT tenant, id, last_at FROM workflow_cursors`)
 	return list, r.db.WrapError("list", "schedules", err)
 }
 
@@ -44,23 +38,20 @@ func saveTrigger(ctx context.Context, s Session, t *store.WorkflowTrigger, isNew
 }
 
 // Triggers returns the triggers that a scope sees.
-func (r *workflowRecords) Triggers(ctx context.Context, scope store.RunScope) (list []*store.WorkflowTrigger, err error) {
+func (r *workflowRecords) Triggers(ctx context.Context, scope store.RunScope) ([]*store.WorkflowTrigger, error) {
 	query := `SELECT tenant, kind, id, subject, declared, paused, definition, created_at, updated_at FROM workflow_triggers`
 	var args []any
 	if !scope.All {
 		query += ` WHERE tenant = $1 AND (declared = 1 OR subject = $2)`
 		args = []any{scope.Owner.Tenant, scope.Owner.Subject}
 	}
-	err = r.db.Reader.Query(ctx, query+` ORDER BY n`, args, func(scan func(dest ...any) error) error {
-		t := new(store.WorkflowTrigger)
-		var declared, paused, created, updated int64
-		var definition []byte
-		err := scan(&t.Owner.Tenant, &t.Kind, &t.ID, &t.Owner.Subject, &declared, &paused, &definition, &created, &updated)
-		t.Declared, t.Paused, t.Definition = declared != 0, paused != 0, definition
-		t.CreatedAt, t.UpdatedAt = FromMicros(created), FromMicros(updated)
-		list = append(list, t)
-		return err
-	})
+	fields := func(t *store.WorkflowTrigger) []any {
+		return []any{
+			&t.Owner.Tenant, &t.Kind, &t.ID, &t.Owner.Subject, (*flag)(&t.Declared), (*flag)(&t.Paused), (*[]byte)(&t.Definition),
+			(*micros)(&t.CreatedAt), (*micros)(&t.UpdatedAt),
+		}
+	}
+	list, err := CollectRecords(ctx, r.db.Reader, fields, query+` ORDER BY n`, args...)
 	return list, r.db.WrapError("list", "triggers", err)
 }
 

@@ -39,14 +39,8 @@ func (r *turnRecords) Turn(ctx context.Context, scope store.Scope, id string) (*
 
 // FindTurn returns a turn that the scope sees. lock is appended to the query.
 func FindTurn(ctx context.Context, s Session, scope store.Scope, id, lock string) (*store.Turn, error) {
-	t, err := FindRow(ctx, s, TurnFields, "SELECT "+TurnColumns+" FROM turns WHERE id = $1"+lock, id)
-	if err == nil {
-		err = rules.CheckVisible(scope, t.Owner.Tenant, t.Owner.Subject)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return t, nil
+	owner := func(t *store.Turn) *store.Owner { return &t.Owner }
+	return findVisible(ctx, s, scope, owner, TurnFields, "SELECT "+TurnColumns+" FROM turns WHERE id = $1"+lock, id)
 }
 
 // Positions returns the current positions of turns.
@@ -129,20 +123,16 @@ func (r *turnRecords) filterTurns(ctx context.Context, columns string, q *store.
 }
 
 // UpdateTurn applies a patch to a turn.
-func (r *turnRecords) UpdateTurn(ctx context.Context, scope store.Scope, id string, p store.TurnPatch) (changed *store.Turn, err error) {
-	err = r.db.Transact(ctx, func(ctx context.Context, s Session) error {
-		changed, err = FindTurn(ctx, s, scope, id, r.dialect.forUpdate)
+func (r *turnRecords) UpdateTurn(ctx context.Context, scope store.Scope, id string, p store.TurnPatch) (*store.Turn, error) {
+	return transact(ctx, r.core, "change turn", id, func(ctx context.Context, s Session) (*store.Turn, error) {
+		changed, err := FindTurn(ctx, s, scope, id, r.dialect.forUpdate)
 		if err != nil || p.Background == nil {
-			return err
+			return changed, err
 		}
 		changed.Background, changed.UpdatedAt = *p.Background, Truncate(p.Now)
 		_, err = s.Exec(ctx, "UPDATE turns SET background = $1, updated_at = $2 WHERE id = $3", changed.Background, Time(changed.UpdatedAt), id)
-		return err
+		return changed, err
 	})
-	if err != nil {
-		return nil, r.db.WrapError("change turn", id, err)
-	}
-	return changed, nil
 }
 
 // LiveRevisions returns the revisions in which live turns and runs began.

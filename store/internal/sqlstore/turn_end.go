@@ -10,21 +10,17 @@ import (
 )
 
 // EndTurn ends a live turn from outside.
-func (r *turnRecords) EndTurn(ctx context.Context, e *store.EndTurn) (ended *store.Turn, err error) {
+func (r *turnRecords) EndTurn(ctx context.Context, e *store.EndTurn) (*store.Turn, error) {
 	if err := e.CheckText(); err != nil {
 		return nil, err
 	}
-	err = r.db.Transact(ctx, func(ctx context.Context, s Session) error {
-		ended, err = r.lockTurn(ctx, s, e.Scope, e.TurnID)
-		if err != nil || !ended.Status.Live() {
-			return err
+	return transact(ctx, r.core, "end turn", e.TurnID, func(ctx context.Context, s Session) (*store.Turn, error) {
+		t, err := r.lockTurn(ctx, s, e.Scope, e.TurnID)
+		if err != nil || !t.Status.Live() {
+			return t, err
 		}
-		return r.endTurn(ctx, s, ended, e)
+		return t, r.endTurn(ctx, s, t, e)
 	})
-	if err != nil {
-		return nil, r.db.WrapError("end turn", e.TurnID, err)
-	}
-	return ended, nil
 }
 
 // lockTurn locks a turn that the scope sees, after its session and the room of its tenant.
@@ -82,27 +78,24 @@ func (r *turnRecords) insertLast(ctx context.Context, s Session, t *store.Turn, 
 
 // AnswerInteraction answers a pending interaction, and admits its turn if it is waiting and there
 // is room.
-func (r *turnRecords) AnswerInteraction(ctx context.Context, a *store.Answer) (answered *store.Interaction, err error) {
+func (r *turnRecords) AnswerInteraction(ctx context.Context, a *store.Answer) (*store.Interaction, error) {
 	if err := a.CheckText(); err != nil {
 		return nil, err
 	}
-	err = r.db.Transact(ctx, func(ctx context.Context, s Session) error {
+	return transact(ctx, r.core, "answer interaction", a.ID+" of turn "+a.TurnID, func(ctx context.Context, s Session) (*store.Interaction, error) {
 		t, err := r.lockTurn(ctx, s, a.Scope, a.TurnID)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if answered, err = findInteraction(ctx, s, a.Scope, a.TurnID, a.ID); err != nil {
-			return err
+		i, err := findInteraction(ctx, s, a.Scope, a.TurnID, a.ID)
+		if err != nil {
+			return nil, err
 		}
-		if answered.State != store.InteractionPending {
-			return rules.CheckAnswer(answered, a)
+		if i.State != store.InteractionPending {
+			return i, rules.CheckAnswer(i, a)
 		}
-		return r.writeAnswer(ctx, s, t, answered, a)
+		return i, r.writeAnswer(ctx, s, t, i, a)
 	})
-	if err != nil {
-		return nil, r.db.WrapError("answer interaction", a.ID+" of turn "+a.TurnID, err)
-	}
-	return answered, nil
 }
 
 // writeAnswer writes an answer and wakes the turn.

@@ -107,12 +107,8 @@ func (r *turnRecords) Usage(ctx context.Context, q store.UsageQuery) (list []*st
 }
 
 // pruneUsage deletes the usage of old hours.
-func (r *turnRecords) pruneUsage(ctx context.Context, c rules.Cutoff) (n int, err error) {
-	err = r.db.Execute(ctx, func(ctx context.Context, s Session) error {
-		deleted, err := s.Exec(ctx, "DELETE FROM usage_hours WHERE ("+usageKey+") IN (SELECT "+Qualify("u", usageKey)+
-			" FROM usage_hours u WHERE u.hour < $1 ORDER BY u.hour LIMIT $2)", rules.HourOf(c.Before), int64(c.Limit))
-		n = int(deleted)
-		return err
-	})
-	return n, r.db.WrapError("delete old", "usage", err)
+func (r *turnRecords) pruneUsage(ctx context.Context, c rules.Cutoff) (int, error) {
+	n, err := r.exec(ctx, "DELETE FROM usage_hours WHERE ("+usageKey+") IN (SELECT "+Qualify("u", usageKey)+
+		" FROM usage_hours u WHERE u.hour < $1 ORDER BY u.hour LIMIT $2)", rules.HourOf(c.Before), int64(c.Limit))
+	return int(n), r.db.WrapError("delete old", "usage", err)
 }

@@ -39,18 +39,13 @@ func webhooksOf(rows []*webhookRow) []*store.Webhook {
 }
 
 // SaveWebhook stores a webhook of a turn.
-func (r *webhookRecords) SaveWebhook(ctx context.Context, n *store.NewWebhook) (saved *store.Webhook, err error) {
+func (r *webhookRecords) SaveWebhook(ctx context.Context, n *store.NewWebhook) (*store.Webhook, error) {
 	if err := n.CheckText(); err != nil {
 		return nil, err
 	}
-	err = r.db.Transact(ctx, func(ctx context.Context, s Session) error {
-		saved, err = r.saveWebhook(ctx, s, n)
-		return err
+	return transact(ctx, r.core, "save webhook", n.Webhook.ID+" of turn "+n.Webhook.TurnID, func(ctx context.Context, s Session) (*store.Webhook, error) {
+		return r.saveWebhook(ctx, s, n)
 	})
-	if err != nil {
-		return nil, r.db.WrapError("save webhook", n.Webhook.ID+" of turn "+n.Webhook.TurnID, err)
-	}
-	return saved, nil
 }
 
 // saveWebhook locks the turn, so that the limit and the first cursor hold. An existing webhook
@@ -86,10 +81,8 @@ func (r *webhookRecords) saveWebhook(ctx context.Context, s Session, n *store.Ne
 
 // Webhook returns a webhook.
 func (r *webhookRecords) Webhook(ctx context.Context, scope store.Scope, turnID, id string) (*store.Webhook, error) {
-	row, err := FindRow(ctx, r.db.Reader, webhookFields, "SELECT "+webhookColumns+" FROM webhooks WHERE turn_id = $1 AND id = $2", turnID, id)
-	if err == nil {
-		err = rules.CheckVisible(scope, row.Owner.Tenant, row.Owner.Subject)
-	}
+	row, err := findVisible(ctx, r.db.Reader, scope, func(r *webhookRow) *store.Owner { return &r.Owner }, webhookFields,
+		"SELECT "+webhookColumns+" FROM webhooks WHERE turn_id = $1 AND id = $2", turnID, id)
 	if err != nil {
 		return nil, r.db.WrapError("read webhook", id+" of turn "+turnID, err)
 	}
@@ -98,10 +91,6 @@ func (r *webhookRecords) Webhook(ctx context.Context, scope store.Scope, turnID,
 
 // Webhooks returns a page of webhooks, newest first.
 func (r *webhookRecords) Webhooks(ctx context.Context, q store.WebhookQuery) (page store.WebhookPage, err error) {
-	before, err := q.Page.Place()
-	if err != nil {
-		return page, err
-	}
 	f := r.dialect.newFilter("SELECT " + webhookColumns + " FROM webhooks")
 	if q.TurnID == "" {
 		f.Scope(q.Scope)
@@ -113,14 +102,8 @@ func (r *webhookRecords) Webhooks(ctx context.Context, q store.WebhookQuery) (pa
 	}
 	f.Equals("surface", q.Surface)
 	f.EqualsLiteral("state", string(q.State), string(store.WebhookDead))
-	f.Where("n < " + f.Arg(before))
-	rows, err := CollectRecords(ctx, r.db.Reader, webhookFields, f.Statement("ORDER BY n DESC "+f.Limit(q.Page.Size()+1)), f.args...)
-	if err != nil {
-		return page, r.db.WrapError("list webhooks of turn", q.TurnID, err)
-	}
-	rows, page.Next = rules.CutPage(rows, q.Page, func(row *webhookRow) store.Cursor { return rules.NumberCursor(row.CreatedAt, row.n) })
-	page.Webhooks = webhooksOf(rows)
-	return page, nil
+	rows, next, err := readNumbered(ctx, r.db.Reader, f, "n", q.Page, webhookFields, func(row *webhookRow) store.Cursor { return rules.NumberCursor(row.CreatedAt, row.n) })
+	return store.WebhookPage{Webhooks: webhooksOf(rows), Next: next}, r.db.WrapError("list webhooks of turn", q.TurnID, err)
 }
 
 // DeleteWebhook deletes a webhook.
@@ -129,9 +112,7 @@ func (r *webhookRecords) DeleteWebhook(ctx context.Context, scope store.Scope, t
 	f.Where("turn_id = " + f.Arg(turnID))
 	f.Where("id = " + f.Arg(id))
 	f.Scope(scope)
-	err := r.db.Execute(ctx, func(ctx context.Context, s Session) error {
-		return checkChanged(s.Exec(ctx, f.Statement(""), f.args...))
-	})
+	err := checkChanged(r.exec(ctx, f.Statement(""), f.args...))
 	return r.db.WrapError("delete webhook", id+" of turn "+turnID, err)
 }
 
@@ -233,12 +214,9 @@ func (r *webhookRecords) AdvanceWebhook(ctx context.Context, a *store.AdvanceWeb
 		statement += ", worker = '', lease_until = " + f.Time(time.Time{})
 	}
 	statement += " WHERE turn_id = " + f.Arg(a.TurnID) + " AND id = " + f.Arg(a.ID) + " AND fence = " + f.Arg(a.Fence) + " AND worker <> ''"
-	err := r.db.Execute(ctx, func(ctx context.Context, s Session) error {
-		n, err := s.Exec(ctx, statement, f.args...)
-		if err == nil && n == 0 {
-			err = &store.FencedError{TurnID: a.TurnID, WebhookID: a.ID, Fence: a.Fence}
-		}
-		return err
-	})
+	n, err := r.exec(ctx, statement, f.args...)
+	if err == nil && n == 0 {
+		err = &store.FencedError{TurnID: a.TurnID, WebhookID: a.ID, Fence: a.Fence}
+	}
 	return r.db.WrapError("advance webhook", a.ID+" of turn "+a.TurnID, err)
 }
