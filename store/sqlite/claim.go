@@ -11,18 +11,14 @@ import (
 )
 
 // Claim makes the worker the owner of a pending turn.
-func (s *Store) Claim(ctx context.Context, c *store.Claim) (claimed *store.Claimed, err error) {
-	err = s.runOperation(ctx, func(ctx context.Context, tx *tx) error {
-		claimed, err = s.claimTurn(ctx, tx, c)
-		return err
+func (s *Store) Claim(ctx context.Context, c *store.Claim) (*store.Claimed, error) {
+	claimed, err := runNamed(ctx, s, "claim turn", c.TurnID, func(ctx context.Context, tx *tx) (*store.Claimed, error) {
+		return s.claimTurn(ctx, tx, c)
 	})
 	if err == nil && claimed == nil {
-		err = store.ErrHeld
+		err = wrapError("claim turn", c.TurnID, store.ErrHeld)
 	}
-	if err != nil {
-		return nil, wrapError("claim turn", c.TurnID, err)
-	}
-	return claimed, nil
+	return claimed, err
 }
 
 // claimable is a turn with its session. begun reports whether a turn of the session is under way.
@@ -149,24 +145,19 @@ func loadClaimed(ctx context.Context, tx *tx, c *store.Claimed, first bool) (err
 }
 
 // Heartbeat extends the leases of a worker's turns.
-func (s *Store) Heartbeat(ctx context.Context, worker string, lease time.Duration, held []store.Held) (lost []string, err error) {
-	err = s.runOperation(ctx, func(ctx context.Context, tx *tx) error {
-		lost = nil
+func (s *Store) Heartbeat(ctx context.Context, worker string, lease time.Duration, held []store.Held) ([]string, error) {
+	return runNamed(ctx, s, "prolong the leases of worker", worker, func(ctx context.Context, tx *tx) (lost []string, err error) {
 		now := time.Now()
 		for _, h := range held {
 			n, err := tx.Exec(ctx, "UPDATE turns SET lease_until = ?, heartbeat_at = ? WHERE id = ? AND fence = ? AND worker = ? AND status = 'running'",
 				sqlstore.ToMicros(now.Add(lease)), sqlstore.ToMicros(now), h.TurnID, h.Fence, worker)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			if n == 0 {
 				lost = append(lost, h.TurnID)
 			}
 		}
-		return nil
+		return lost, nil
 	})
-	if err != nil {
-		return nil, wrapError("prolong the leases of worker", worker, err)
-	}
-	return lost, nil
 }

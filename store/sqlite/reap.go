@@ -10,47 +10,41 @@ import (
 
 // Reap takes turns from workers whose leases have expired by the store's clock, and queues turns
 // that have become due.
-func (s *Store) Reap(ctx context.Context, now time.Time) (n int, err error) {
-	err = s.runOperation(ctx, func(ctx context.Context, tx *tx) error {
+func (s *Store) Reap(ctx context.Context, now time.Time) (int, error) {
+	return runNamed(ctx, s, "reap turns", s.path, func(ctx context.Context, tx *tx) (int, error) {
 		ended := sqlstore.ToMicros(time.Now())
-		if n, err = takeFromWorkers(ctx, tx, now, func(leaseUntil int64) bool { return leaseUntil < ended }); err != nil {
-			return err
+		n, err := takeFromWorkers(ctx, tx, now, func(leaseUntil int64) bool { return leaseUntil < ended })
+		if err != nil {
+			return 0, err
 		}
-		return s.admitDue(ctx, tx, now)
+		return n, s.admitDue(ctx, tx, now)
 	})
-	if err != nil {
-		return 0, wrapError("reap turns", s.path, err)
-	}
-	return n, nil
 }
 
 // Recover takes every running turn from its worker: the file belongs to this process, so all other
 // workers are dead. It queues jobs for all turns that are admitted or not due, and for those that a
 // raised limit makes room for.
-func (s *Store) Recover(ctx context.Context, now time.Time) (n int, err error) {
-	err = s.runOperation(ctx, func(ctx context.Context, tx *tx) error {
+func (s *Store) Recover(ctx context.Context, now time.Time) (int, error) {
+	return runNamed(ctx, s, "recover turns", s.path, func(ctx context.Context, tx *tx) (int, error) {
 		queued := len(tx.jobs)
-		if n, err = takeFromWorkers(ctx, tx, now, func(int64) bool { return true }); err != nil {
-			return err
+		n, err := takeFromWorkers(ctx, tx, now, func(int64) bool { return true })
+		if err != nil {
+			return 0, err
 		}
 		tenants, err := sqlstore.CollectColumn[string](ctx, tx, "SELECT DISTINCT tenant FROM turns WHERE status = 'pending' AND NOT admitted")
 		if err != nil {
-			return err
+			return 0, err
 		}
 		for _, tenant := range tenants {
 			if err := s.admitHeld(ctx, tx, tenant, now); err != nil {
-				return err
+				return 0, err
 			}
 		}
 		all, err := sqlstore.CollectRows(ctx, tx, func(j *store.Job) []any { return []any{&j.TurnID, (*sqlstore.Time)(&j.NotBefore)} },
 			"SELECT id, not_before FROM turns WHERE status = 'pending' AND finished_at = 0 AND (admitted OR not_before > ?) ORDER BY made", sqlstore.ToMicros(now))
 		tx.jobs = append(tx.jobs[:queued], all...) // all includes the queued ones
-		return err
+		return n, err
 	})
-	if err != nil {
-		return 0, wrapError("recover turns", s.path, err)
-	}
-	return n, nil
 }
 
 // takeFromWorkers takes running turns from their workers and queues jobs for them.

@@ -14,18 +14,13 @@ import (
 )
 
 // CreateSession stores a new session.
-func (s *Store) CreateSession(ctx context.Context, n *store.NewSession) (made *store.Session, err error) {
+func (s *Store) CreateSession(ctx context.Context, n *store.NewSession) (*store.Session, error) {
 	if err := n.CheckText(); err != nil {
 		return nil, err
 	}
-	err = s.runOperation(ctx, func(ctx context.Context, tx *tx) error {
-		made, err = createSession(ctx, tx, n)
-		return err
+	return runNamed(ctx, s, "create session", n.Session.ID, func(ctx context.Context, tx *tx) (*store.Session, error) {
+		return createSession(ctx, tx, n)
 	})
-	if err != nil {
-		return nil, wrapError("create session", n.Session.ID, err)
-	}
-	return made, nil
 }
 
 func createSession(ctx context.Context, tx *tx, n *store.NewSession) (*store.Session, error) {

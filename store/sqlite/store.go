@@ -128,6 +128,19 @@ func (s *Store) runOperation(ctx context.Context, fn operation) error {
 	return err
 }
 
+// runNamed runs an operation and returns its result. Its errors name the operation and its subject.
+func runNamed[T any](ctx context.Context, s *Store, operation, id string, run func(ctx context.Context, tx *tx) (T, error)) (result T, err error) {
+	err = s.runOperation(ctx, func(ctx context.Context, tx *tx) error {
+		result, err = run(ctx, tx)
+		return err
+	})
+	if err != nil {
+		var none T
+		return none, wrapError(operation, id, err)
+	}
+	return result, nil
+}
+
 // notWritten reports whether SQLite could not write: the disk is full, failing or
 // read-only. The transaction was rolled back.
 func notWritten(err error) bool {
