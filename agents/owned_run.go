@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/agents/wire"
+	"github.com/agentruntime/agentruntime/backend"
 )
 
 // ownedConnection is a conversation with a custom snapshot store.
@@ -323,9 +324,9 @@ func (r *ownedRun) holdSession(ctx context.Context) error {
 		return nil
 	}
 	c := r.connection
-	release, err := c.agent.set.sessions.acquire(ctx, sessionKey{c.agent.caller.Tenant, c.agent.name, c.memory.id})
+	release, err := c.agent.set.sessions.Acquire(ctx, sessionKey{c.agent.caller.Tenant, c.agent.name, c.memory.id})
 	if err != nil {
-		return err
+		return backend.Ended(ctx)
 	}
 	if err := r.moveToEnd(ctx); err != nil {
 		release()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/agents/wire"
 	"github.com/agentruntime/agentruntime/internal/sealed"
+	"github.com/agentruntime/agentruntime/internal/wait"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/google/uuid"
@@ -40,8 +41,11 @@ type Set struct {
 	// background runs the detached turns of agents with custom snapshot stores.
 	background background
 	// sessions serialise their turns.
-	sessions sessionLocks
+	sessions wait.Keyed[sessionKey]
 }
+
+// sessionKey identifies a session of an agent.
+type sessionKey struct{ tenant, agent, session string }
 
 // NewSet returns the agents of a program. The error lists all problems.
 func NewSet(s Settings) (*Set, error) {

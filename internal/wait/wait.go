@@ -1,4 +1,4 @@
-// Package wait waits for time to pass.
+// Package wait waits for time to pass, and for locks.
 package wait
 
 import (

@@ -39,11 +39,9 @@ func refuse(err error) error {
 	if e, ok := errors.AsType[*fleet.InUseError](err); ok {
 		return &server.Refusal{Status: http.StatusConflict, Code: codeInUse, Message: e.Error(), Details: server.Details{Kind: e.Kind, ID: e.ID, UsedBy: e.UsedBy}}
 	}
-	if e, ok := errors.AsType[*fleet.WidenedError](err); ok {
-		return &server.Refusal{Status: http.StatusConflict, Code: codeWidened, Message: e.Error()}
-	}
-	if e, ok := errors.AsType[*fleet.LostError](err); ok {
-		return &server.Refusal{Status: http.StatusConflict, Code: codeLost, Message: e.Error()}
+	if e, ok := errors.AsType[*fleet.EffectError](err); ok {
+		codes := map[fleet.FailOn]string{fleet.FailOnWidened: codeWidened, fleet.FailOnLost: codeLost}
+		return &server.Refusal{Status: http.StatusConflict, Code: codes[e.Effect], Message: e.Error()}
 	}
 	if e, ok := errors.AsType[*fleet.InvalidError](err); ok {
 		return &server.Refusal{

@@ -46,14 +46,14 @@ func (s *Surface) listTenants(ctx context.Context, caller service.Caller, r *htt
 		}
 		return out, err
 	}
-	found, err := s.fleet.Tenants(ctx, fleet.TenantQuery{After: page.After, Limit: page.Limit})
+	found, next, err := s.fleet.Tenants(ctx, page.After, page.Limit)
 	if err != nil {
 		return nil, err
 	}
-	for _, one := range found.Tenants {
+	for _, one := range found {
 		out.Tenants = append(out.Tenants, overlayOf(one))
 	}
-	out.Next = found.Next
+	out.Next = next
 	return out, nil
 }
 

@@ -66,7 +66,7 @@ func (f *Builds) setFile(file *config.File) {
 	f.mu.Lock()
 	f.file = file
 	f.mu.Unlock()
-	size := cmp.Or(f.settings.TenantCache, DefaultTenantCache)
+	size := cmp.Or(f.settings.TenantCache, defaultTenantCache)
 	if file.TenantRules != nil {
 		size = cmp.Or(file.TenantRules.Cache, size)
 	}

@@ -56,9 +56,9 @@ func (c *Change) checkEffect(diff *resolve.DiffReport, tenants *TenantsProof) er
 	}
 	switch {
 	case c.FailOn == FailOnWidened && widened:
-		return &WidenedError{Diff: diff, Tenants: tenants}
+		return &EffectError{FailOnWidened, diff, tenants}
 	case c.FailOn == FailOnLost && lost:
-		return &LostError{Diff: diff, Tenants: tenants}
+		return &EffectError{FailOnLost, diff, tenants}
 	default:
 		return nil
 	}
@@ -89,37 +89,29 @@ type Published struct {
 	recorded bool
 }
 
-// WidenedError reports a rejected change that lets agents do more than before.
-type WidenedError struct {
-	Diff *resolve.DiffReport
+// EffectError reports a change that was rejected for its effect.
+type EffectError struct {
+	Effect FailOn
+	Diff   *resolve.DiffReport
 	// Tenants are the effects of a new base on tenants; nil without tenants.
 	Tenants *TenantsProof
 }
 
-// Error names the agents and tenants.
-func (e *WidenedError) Error() string {
+// Error names the agents, with the tools that they lose, and the tenants.
+func (e *EffectError) Error() string {
+	if e.Effect == FailOnLost {
+		return "the change takes tools away from " + listAffected(e.Diff, e.Tenants, func(d *resolve.AgentDiff) string {
+			if len(d.Lost()) == 0 {
+				return ""
+			}
+			return fmt.Sprintf("agent %s (%s)", d.Agent, strings.Join(d.Lost(), ", "))
+		})
+	}
 	return "the change widens access for " + listAffected(e.Diff, e.Tenants, func(d *resolve.AgentDiff) string {
 		if !d.Widened() {
 			return ""
 		}
 		return "agent " + d.Agent
-	})
-}
-
-// LostError reports a rejected change by which agents lose tools.
-type LostError struct {
-	Diff *resolve.DiffReport
-	// Tenants are the effects of a new base on tenants; nil without tenants.
-	Tenants *TenantsProof
-}
-
-// Error names the agents with their tools, and the tenants.
-func (e *LostError) Error() string {
-	return "the change takes tools away from " + listAffected(e.Diff, e.Tenants, func(d *resolve.AgentDiff) string {
-		if len(d.Lost()) == 0 {
-			return ""
-		}
-		return fmt.Sprintf("agent %s (%s)", d.Agent, strings.Join(d.Lost(), ", "))
 	})
 }
 

@@ -19,23 +19,17 @@ type components struct {
 
 // componentsOf returns the components of a set that no document declares.
 func componentsOf(set *registry.Set) components {
-	var c components
-	for id := range set.Tools.All() {
-		if set.Definitions[set.Tools.Path(id)] == "" {
-			c.Tools = append(c.Tools, id)
+	return components{undeclared(set, set.Tools), undeclared(set, set.Plugins), undeclared(set, set.Providers)}
+}
+
+// undeclared returns the entries of a registry that no document declares.
+func undeclared[T any](set *registry.Set, r *registry.Registry[T]) (ids []string) {
+	for id := range r.All() {
+		if set.Definitions[r.Path(id)] == "" {
+			ids = append(ids, id)
 		}
 	}
-	for id := range set.Plugins.All() {
-		if set.Definitions[set.Plugins.Path(id)] == "" {
-			c.Plugins = append(c.Plugins, id)
-		}
-	}
-	for id := range set.Providers.All() {
-		if set.Definitions[set.Providers.Path(id)] == "" {
-			c.Providers = append(c.Providers, id)
-		}
-	}
-	return c
+	return ids
 }
 
 func encodeComponents(set *registry.Set) ([]byte, error) {
@@ -48,11 +42,12 @@ func encodeComponents(set *registry.Set) ([]byte, error) {
 
 // missingFrom returns the components that a set lacks.
 func (c *components) missingFrom(set *registry.Set) components {
-	return components{
-		Tools:     slices.DeleteFunc(slices.Clone(c.Tools), func(id string) bool { _, ok := set.Tools.Get(id); return ok }),
-		Plugins:   slices.DeleteFunc(slices.Clone(c.Plugins), func(id string) bool { _, ok := set.Plugins.Get(id); return ok }),
-		Providers: slices.DeleteFunc(slices.Clone(c.Providers), func(id string) bool { _, ok := set.Providers.Get(id); return ok }),
-	}
+	return components{lackingFrom(set.Tools, c.Tools), lackingFrom(set.Plugins, c.Plugins), lackingFrom(set.Providers, c.Providers)}
+}
+
+// lackingFrom returns the ids that a registry lacks.
+func lackingFrom[T any](r *registry.Registry[T], ids []string) []string {
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { _, ok := r.Get(id); return ok })
 }
 
 // goneTool replaces a program's tool that existed when a turn began. An agent that sees it cannot

@@ -1,11 +1,13 @@
 package fleet
 
 import (
+	"context"
 	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/agentruntime/agentruntime/config"
+	"github.com/agentruntime/agentruntime/internal/wait"
 	"github.com/agentruntime/agentruntime/store"
 )
 
@@ -22,8 +24,10 @@ type core struct {
 	settings Settings
 	// news holds one signal, on which the follower processes all news.
 	news chan struct{}
-	// validations limits the overlay checks that run for callers.
-	validations *validations
+	// editing limits the overlay checks that run for callers to one per tenant, so that no tenant
+	// delays others. proving has an element for each running proof.
+	editing wait.Keyed[string]
+	proving chan struct{}
 
 	mu      sync.Mutex
 	running Running
@@ -60,6 +64,16 @@ func (c *core) fallBehind(wanted *store.Revision, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.running.Wanted, c.running.Problem = wanted.Hash, err.Error()
+}
+
+// awaitProof waits for processor capacity for one more proof.
+func (c *core) awaitProof(ctx context.Context) (done func(), err error) {
+	select {
+	case c.proving <- struct{}{}:
+		return func() { <-c.proving }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // FromStore reports whether the documents in the store define the runtime.

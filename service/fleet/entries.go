@@ -178,24 +178,28 @@ func (f *Editor) expectedRevision(ctx context.Context, hash string) (*Revision, 
 	return r, err
 }
 
-// conflictWith returns the conflict for a change of a nonexistent revision.
-func (f *Editor) conflictWith(ctx context.Context, tenant, expected string) error {
-	current, err := f.settings.Store.CurrentRevision(ctx, tenant)
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
+// conflictWith returns the conflict of a change that is not based on the current revision.
+func (c *core) conflictWith(ctx context.Context, tenant, expected string) error {
+	current, err := c.settings.Store.CurrentRevision(ctx, tenant)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		current = nil
+	case err != nil:
 		return err
+	default:
+		current.Document = nil
 	}
-	return &store.RevisionConflictError{Expected: expected, Current: current}
+	return &ConflictError{Expected: expected, Current: current}
 }
 
 // orConflict returns the error of a change, or a conflict if another revision has become current,
 // since that may contain the entry that the change did not find.
 func (f *Editor) orConflict(ctx context.Context, tenant, expected string, err error) error {
-	current, currentErr := f.settings.Store.CurrentRevision(ctx, tenant)
-	if currentErr != nil || current.Hash == expected {
+	conflict, ok := errors.AsType[*ConflictError](f.conflictWith(ctx, tenant, expected))
+	if !ok || conflict.Current == nil || conflict.Current.Hash == expected {
 		return err
 	}
-	current.Document = nil
-	return &store.RevisionConflictError{Expected: expected, Current: current}
+	return conflict
 }
 
 // pathsOf returns the paths of diagnostics, each once.

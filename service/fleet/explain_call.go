@@ -7,7 +7,6 @@ import (
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/registry"
-	"github.com/agentruntime/agentruntime/resolve"
 )
 
 // CallCheck describes what would happen to a tool call.
@@ -47,14 +46,11 @@ func (t *Tenant) ExplainCall(ctx context.Context, agentID, tool string, argument
 }
 
 func (c *core) checkCall(ctx context.Context, rev *registry.Revision, agentID, tool string, arguments json.RawMessage) (json.RawMessage, error) {
-	e, err := resolve.Explain(ctx, rev, agentID)
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
+	e, problem, err := explainAgent(ctx, rev, agentID)
+	if err != nil {
+		return nil, err
 	}
-	if e == nil {
-		return nil, &NotFoundError{Kind: "agents", ID: agentID}
-	}
-	if err := errors.Join(err, e.Local()); err != nil {
+	if err := errors.Join(problem, e.Local()); err != nil {
 		return nil, &InvalidError{Findings: c.redactFindings(diag.FromError(err))}
 	}
 	v := e.Call(tool, arguments)

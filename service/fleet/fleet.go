@@ -6,6 +6,7 @@ package fleet
 import (
 	"cmp"
 	"context"
+	goruntime "runtime"
 	"time"
 
 	"github.com/agentruntime/agentruntime/builder"
@@ -47,10 +48,10 @@ func New(s Settings) (*Fleet, error) {
 	if s.Changed == nil {
 		s.Changed = func() {}
 	}
-	c := &core{settings: s, news: make(chan struct{}, 1), validations: newValidations()}
+	c := &core{settings: s, news: make(chan struct{}, 1), proving: make(chan struct{}, max(1, goruntime.GOMAXPROCS(0)/2))}
 	history := &History{c, lineage{store: s.Store}}
 	builds := &Builds{core: c, history: history, declared: make(map[string]string), bases: make(map[string]*config.TenantBase)}
-	builds.tenants.resize(cmp.Or(s.TenantCache, DefaultTenantCache))
+	builds.tenants.resize(cmp.Or(s.TenantCache, defaultTenantCache))
 	publisher := &Publisher{core: c, builds: builds, history: history}
 	flows := &Flows{core: c, builds: builds}
 	f := &Fleet{

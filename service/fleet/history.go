@@ -100,13 +100,23 @@ func (h *History) placesOf(s *resolve.Summary) map[string]string {
 }
 
 func (c *core) explain(ctx context.Context, rev *registry.Revision, agentID string, decisions []config.Decision, placesOf func(*resolve.Summary) map[string]string) (json.RawMessage, error) {
-	e, err := resolve.Explain(ctx, rev, agentID)
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
+	e, problem, err := explainAgent(ctx, rev, agentID)
+	if err != nil {
+		return nil, err
+	}
+	summary := resolve.Summarize(agentID, e, diag.FromError(problem))
+	return redactJSON(explanation{summary, decisions, placesOf(summary)}, c.redactors())
+}
+
+// explainAgent returns how an agent resolves, and the problem if it does not. The error is a
+// *NotFoundError, or from ctx.
+func explainAgent(ctx context.Context, rev *registry.Revision, agentID string) (e *resolve.Explanation, problem, err error) {
+	e, problem = resolve.Explain(ctx, rev, agentID)
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
 	}
 	if e == nil {
-		return nil, &NotFoundError{Kind: "agents", ID: agentID}
+		return nil, nil, &NotFoundError{Kind: "agents", ID: agentID}
 	}
-	summary := resolve.Summarize(agentID, e, diag.FromError(err))
-	return redactJSON(explanation{summary, decisions, placesOf(summary)}, c.redactors())
+	return e, problem, nil
 }

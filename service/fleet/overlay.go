@@ -148,7 +148,7 @@ func judgeOverlay(ctx context.Context, base *overlayBase, o *overlaid) (diag.Lis
 
 // reportDiff compares agents of two revisions. The values of the variables of shown overlays are hidden.
 func (c *core) reportDiff(ctx context.Context, before, after *registry.Revision, ids []string, shown ...*overlaid) (*resolve.DiffReport, error) {
-	done, err := c.validations.prove(ctx)
+	done, err := c.awaitProof(ctx)
 	if err != nil {
 		return nil, err
 	}

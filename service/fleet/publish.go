@@ -14,7 +14,7 @@ import (
 // Publish checks that every agent of a document resolves, judges any widened access, and makes
 // the document current, first in the store and then here; other processes follow. It records
 // every attempt except dry runs. The error is ErrFromFiles, an *InvalidError, a
-// *config.PlainSecretError, a *WidenedError, a *BrokenTenantsError or a
+// *config.PlainSecretError, an *EffectError, a *BrokenTenantsError or a
 // *store.RevisionConflictError.
 func (p *Publisher) Publish(ctx context.Context, c *Change) (*Published, error) {
 	if !p.settings.FromStore && !c.DryRun {
@@ -155,9 +155,7 @@ func (p *Publisher) compare(ctx context.Context, rev *registry.Revision, proof *
 		return err
 	}
 	proof.Diff = redactDiff(resolve.NewDiffReport(diffs), p.redactors(file))
-	p.mu.Lock()
-	running := p.file
-	p.mu.Unlock()
+	running := p.currentFile()
 	if running == nil {
 		return nil
 	}

@@ -90,8 +90,8 @@ func TestEveryAttemptIsRecorded(t *testing.T) {
 		t.Errorf("with another expected: %v", err)
 	}
 	_, err = one.fleet.Publish(t.Context(), &fleet.Change{Document: []byte(moreConfig), Expected: expected, FailOn: fleet.FailOnWidened})
-	widened, ok := errors.AsType[*fleet.WidenedError](err)
-	if !ok || !strings.Contains(err.Error(), "other") || !widened.Diff.Widened {
+	widened, ok := errors.AsType[*fleet.EffectError](err)
+	if !ok || widened.Effect != fleet.FailOnWidened || !strings.Contains(err.Error(), "other") || !widened.Diff.Widened {
 		t.Errorf("a new agent: %v", err)
 	}
 	dry, err := one.fleet.Publish(t.Context(), &fleet.Change{Document: []byte(moreConfig), Expected: expected, DryRun: true})

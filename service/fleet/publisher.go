@@ -38,10 +38,7 @@ func (p *Publisher) buildEdit(current *registry.Revision, document []byte) *buil
 	if p.editable == nil || p.editable != current { // changed by a program or a tool server
 		return nil
 	}
-	p.mu.Lock()
-	file := p.file
-	p.mu.Unlock()
-	edit, ok := file.Edit(document)
+	edit, ok := p.currentFile().Edit(document)
 	if !ok {
 		return nil
 	}
@@ -62,15 +59,9 @@ func (p *Publisher) checkExpected(ctx context.Context, tenant string, c *Change,
 		return true, nil
 	case known == c.Expected:
 		return false, nil
-	case known == "":
-		return false, &store.RevisionConflictError{Expected: c.Expected}
+	default:
+		return false, p.conflictWith(ctx, tenant, c.Expected)
 	}
-	current, err := p.settings.Store.CurrentRevision(ctx, tenant)
-	if err != nil {
-		return false, err
-	}
-	current.Document = nil
-	return false, &store.RevisionConflictError{Expected: c.Expected, Current: current}
 }
 
 // swap makes the built revision the current revision of the runtime, which then owns it.

@@ -12,9 +12,7 @@ import (
 // redactors returns a function that hides values of variables in output. It knows the variables
 // of the running configuration and of the given files.
 func (c *core) redactors(files ...*config.File) func(string) string {
-	c.mu.Lock()
-	files = append(files, c.file)
-	c.mu.Unlock()
+	files = append(files, c.currentFile())
 	return func(text string) string {
 		for _, file := range files {
 			if file != nil {

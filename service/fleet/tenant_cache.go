@@ -12,9 +12,9 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// DefaultTenantCache is the number of tenants cached by a process if neither the configuration nor
+// defaultTenantCache is the number of tenants cached by a process if neither the configuration nor
 // the settings specify it.
-const DefaultTenantCache = 256
+const defaultTenantCache = 256
 
 // tenantCache holds the revisions of the most recently used tenants.
 type tenantCache struct {
@@ -69,6 +69,14 @@ func (c *tenantCache) dropOldest() (dropped []*cachedTenant) {
 		dropped = append(dropped, old)
 	}
 	return dropped
+}
+
+// entries returns all entries.
+func (c *tenantCache) entries() (all []*cachedTenant) {
+	for at := c.used.Front(); at != nil; at = at.Next() {
+		all = append(all, at.Value.(*cachedTenant)) //nolint:forcetypeassert // the list has these alone
+	}
+	return all
 }
 
 // find returns the entry of a tenant, exclusively for the caller until done is called.
@@ -147,10 +155,7 @@ func (c *tenantCache) releaseReplaced(current *registry.Revision) {
 		return
 	}
 	c.mu.Lock()
-	var all []*cachedTenant
-	for at := c.used.Front(); at != nil; at = at.Next() {
-		all = append(all, at.Value.(*cachedTenant)) //nolint:forcetypeassert // the list has these alone
-	}
+	all := c.entries()
 	c.mu.Unlock()
 	for _, t := range all {
 		select {
@@ -168,10 +173,7 @@ func (c *tenantCache) releaseReplaced(current *registry.Revision) {
 func (c *tenantCache) close() {
 	c.mu.Lock()
 	c.closed = true
-	var all []*cachedTenant
-	for at := c.used.Front(); at != nil; at = at.Next() {
-		all = append(all, at.Value.(*cachedTenant)) //nolint:forcetypeassert // the list has these alone
-	}
+	all := c.entries()
 	c.used.Init()
 	c.byName = nil
 	c.mu.Unlock()

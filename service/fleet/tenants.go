@@ -15,25 +15,11 @@ import (
 	"go.uber.org/zap"
 )
 
-// TenantQuery selects tenants with overlays.
-type TenantQuery struct {
-	// After is the last tenant name of the previous page, and Limit the maximum number of tenants.
-	After string
-	Limit int
-}
-
-// TenantPage is a part of the list of tenants with overlays.
-type TenantPage struct {
-	// Tenants are the current revisions of the overlays, sorted by tenant.
-	Tenants []*Revision
-	// Next is the After of the next page; empty on the last page.
-	Next string
-}
-
-// Tenants returns a page of the tenants with overlays.
-func (f *Fleet) Tenants(ctx context.Context, q TenantQuery) (TenantPage, error) {
-	page, err := f.settings.Store.Overlays(ctx, store.OverlayQuery{After: q.After, Limit: q.Limit})
-	return TenantPage{page.Overlays, page.Next}, err
+// Tenants returns a page of the current revisions of tenants with overlays, sorted by tenant. The
+// page comes after a name, and next is the name for the next page; empty on the last page.
+func (f *Fleet) Tenants(ctx context.Context, after string, limit int) (tenants []*Revision, next string, err error) {
+	page, err := f.settings.Store.Overlays(ctx, store.OverlayQuery{After: after, Limit: limit})
+	return page.Overlays, page.Next, err
 }
 
 // Tenant is a tenant's overlay over the base, with its revisions. It is safe for concurrent use.
@@ -79,7 +65,7 @@ func (t *Tenant) Publish(ctx context.Context, c *Change) (*Published, error) {
 	if n := len(c.Document); n > maxOverlay {
 		return nil, &InvalidError{Findings: diag.List{diag.New(diag.InvalidValue, "", "the overlay has %d bytes; at most %d are allowed", n, maxOverlay)}}
 	}
-	leave, err := t.fleet.validations.enter(ctx, t.tenant)
+	leave, err := t.fleet.editing.Acquire(ctx, t.tenant)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +76,7 @@ func (t *Tenant) Publish(ctx context.Context, c *Change) (*Published, error) {
 
 // applyOverlay applies an overlay of the tenant to a base for a caller.
 func (t *Tenant) applyOverlay(ctx context.Context, base *overlayBase, source config.Source) (*overlaid, error) {
-	return t.fleet.applyOverlayWhen(ctx, base, t.tenant, source, t.fleet.validations.prove)
+	return t.fleet.applyOverlayWhen(ctx, base, t.tenant, source, t.fleet.awaitProof)
 }
 
 // baseTries limits how often an overlay is checked after changes of the base.
@@ -192,7 +178,7 @@ func (t *Tenant) Rollback(ctx context.Context, hash string, c *Change) (*Publish
 // Diff compares two revisions of the overlay over the current base, for the agents that they
 // change. An empty from means the base alone.
 func (t *Tenant) Diff(ctx context.Context, from, to string) (*resolve.DiffReport, error) {
-	leave, err := t.fleet.validations.enter(ctx, t.tenant)
+	leave, err := t.fleet.editing.Acquire(ctx, t.tenant)
 	if err != nil {
 		return nil, err
 	}
@@ -240,7 +226,7 @@ func (t *Tenant) Validate(ctx context.Context, document []byte) (diag.List, *res
 // Diagnostics returns the known problems of the overlay's changes, over the tenant's base.
 // Without an overlay it returns nothing.
 func (t *Tenant) Diagnostics(ctx context.Context) (diag.List, error) {
-	leave, err := t.fleet.validations.enter(ctx, t.tenant)
+	leave, err := t.fleet.editing.Acquire(ctx, t.tenant)
 	if err != nil {
 		return nil, err
 	}

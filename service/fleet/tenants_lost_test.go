@@ -50,8 +50,8 @@ func TestABaseNamesWhatTenantsLose(t *testing.T) {
 		t.Errorf("warned: %+v, %v", warned.Diff, warned.Warnings)
 	}
 	_, err = one.fleet.Publish(t.Context(), &fleet.Change{Document: document, Expected: before, FailOn: fleet.FailOnLost})
-	lost, ok := errors.AsType[*fleet.LostError](err)
-	if !ok || !strings.Contains(lost.Error(), "agent clerk (find), agent clerk (find) of tenant acme, agent own (find) of tenant warned") || one.fleet.Running().Hash != before {
+	lost, ok := errors.AsType[*fleet.EffectError](err)
+	if !ok || lost.Effect != fleet.FailOnLost || !strings.Contains(lost.Error(), "agent clerk (find), agent clerk (find) of tenant acme, agent own (find) of tenant warned") || one.fleet.Running().Hash != before {
 		t.Fatalf("it is published: %v", err)
 	}
 	if _, err := one.fleet.Publish(t.Context(), &fleet.Change{Document: document, Expected: before}); err != nil {
