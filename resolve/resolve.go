@@ -121,7 +121,7 @@ func (t *template) newPlan(ctx context.Context, x *index, opts Options) (*Plan, 
 	}{Plan{Revision: x.rev, Agent: agent, Remote: t.remote, Model: t.agent.ModelID, Retried: t.wrapped, Warnings: t.warnings}, backend.ExecutionEnv{
 		Model: t.executor, Upstream: t.upstream, Pool: t.pool != nil, Env: env, Tools: opts.Overrides.narrowTools(set), Offered: opts.Overrides.narrowTools(t.offered.set()).Declarations(),
 		ModelID: t.agent.ModelID, Provider: t.provider, Providers: t.providers, Pricing: t.prices, Output: v.form,
-		MaxOutput: t.outputLimit, ModelOutput: t.capabilities.MaxOutput, Tenant: TenantVariablesOf(x.rev, opts.Variables.Tenant),
+		MaxOutput: t.outputLimit, ModelOutput: t.capabilities.MaxOutput, Tenant: tenantVariablesOf(x.rev, opts.Variables.Tenant),
 		Calling: backend.Calling{First: opts.Overrides.ToolChoice, Max: opts.Overrides.MaxCalls},
 	}}
 	local.plan.Local = &local.env

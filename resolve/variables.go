@@ -43,9 +43,9 @@ type Variables struct {
 	Tenant tools.TenantSource
 }
 
-// TenantVariablesOf returns the variables of a tenant as declared by a revision. It returns nil for
+// tenantVariablesOf returns the variables of a tenant as declared by a revision. It returns nil for
 // a revision that does not need them, without declarations and without servers that need logins.
-func TenantVariablesOf(rev *registry.Revision, source tools.TenantSource) *tools.TenantVariables {
+func tenantVariablesOf(rev *registry.Revision, source tools.TenantSource) *tools.TenantVariables {
 	set := rev.Set()
 	if set.Tenants == nil && set.Bundles.Len() == 0 {
 		return nil
@@ -101,7 +101,7 @@ func (t *template) fillAgent(ctx context.Context, rev *registry.Revision, agent 
 	if !prompt.HasReferences() && (effort == nil || effort.Variable == "") {
 		return agent, nil
 	}
-	own := tenantReader{variables: TenantVariablesOf(rev, brought.Tenant)}
+	own := tenantReader{variables: tenantVariablesOf(rev, brought.Tenant)}
 	filled := *agent
 	room, texts := maxFilledPrompt, make(map[spec.Reference]string)
 	filled.SystemPrompt = spec.Prompt(prompt.Fill(func(r spec.Reference) (text string) {

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// MaxFeedback is the maximum number of feedback names of a turn.
-	MaxFeedback = 16
+	// maxFeedback is the maximum number of feedback names of a turn.
+	maxFeedback = 16
 	// DefaultFeedback is the name of unnamed feedback.
 	DefaultFeedback = "user_feedback"
 	// maxFeedbackName and maxFeedbackLabel bound names and labels, and maxFeedbackComment
@@ -53,7 +53,7 @@ func (s *Turns) SaveFeedback(ctx context.Context, caller Caller, req SaveFeedbac
 	}
 	saved, err := s.settings.Store.SaveFeedback(ctx, scope, &store.Feedback{
 		TurnID: turn.ID, Name: req.Name, Score: req.Score, Label: req.Label, Comment: req.Comment, Author: caller.Tenant + "/" + caller.Subject, UpdatedAt: s.now(),
-	}, MaxFeedback)
+	}, maxFeedback)
 	if err != nil {
 		return nil, nameNotFound(err, "turn", req.TurnID)
 	}

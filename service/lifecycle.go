@@ -45,7 +45,7 @@ func New(s Settings) *Service {
 	s.Worker = cmp.Or(s.Worker, s.NewID())
 	s.Lease = cmp.Or(s.Lease, DefaultLease)
 	s.Strikes = cmp.Or(s.Strikes, DefaultStrikes)
-	s.Expiry = cmp.Or(s.Expiry, DefaultExpiry)
+	s.Expiry = cmp.Or(s.Expiry, defaultExpiry)
 	s.OnTimeout = cmp.Or(s.OnTimeout, TimeoutCancels)
 	c := &core{settings: s}
 	v := assembleParts(c)

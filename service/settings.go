@@ -147,9 +147,9 @@ const (
 	DefaultLease = 5 * time.Second
 	// DefaultStrikes is how many workers a turn may crash without making progress.
 	DefaultStrikes = 3
-	// DefaultExpiry is the age of the latest heartbeat of a turn's worker at which the turn counts
+	// defaultExpiry is the age of the latest heartbeat of a turn's worker at which the turn counts
 	// as expired.
-	DefaultExpiry = time.Minute
+	defaultExpiry = time.Minute
 )
 
 // StateTransform changes a copy of a state before a caller sees it; stored states are not

@@ -28,9 +28,6 @@ type Workspaces struct {
 // SupportsCheckouts reports whether sessions can request workspaces with checkouts.
 func (w *Workspaces) SupportsCheckouts() bool { return w.settings.Workspaces.AcceptsCheckouts() }
 
-// SupportsPrepared reports whether a host can hand over a workspace that it prepared.
-func (w *Workspaces) SupportsPrepared() bool { return w.settings.Workspaces.AcceptsPrepared() }
-
 // CheckWorkspace returns an error if a session of an agent cannot have a workspace, without
 // creating one. The error is an *InvalidError or a *workspace.PolicyError.
 func (w *Workspaces) CheckWorkspace(agentID string, r *workspace.Request) error {

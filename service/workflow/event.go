@@ -12,8 +12,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// MaxEvent bounds the data of an event, in bytes.
-const MaxEvent = 1 << 20
+// maxEvent bounds the data of an event, in bytes.
+const maxEvent = 1 << 20
 
 // Event is something that happened, which may begin runs.
 type Event struct {
@@ -34,8 +34,8 @@ func (ev *Event) complete(now time.Time) error {
 	switch {
 	case ev.Type == "":
 		return &service.InvalidError{Field: "type", Problem: "is required"}
-	case len(ev.Data) > MaxEvent:
-		return &service.InvalidError{Field: "data", Problem: fmt.Sprintf("has %d bytes; %d are allowed", len(ev.Data), MaxEvent)}
+	case len(ev.Data) > maxEvent:
+		return &service.InvalidError{Field: "data", Problem: fmt.Sprintf("has %d bytes; %d are allowed", len(ev.Data), maxEvent)}
 	case ev.SpecVersion != "" && ev.SpecVersion != "1.0":
 		return &service.InvalidError{Field: "specVersion", Problem: fmt.Sprintf("unsupported version %q; use 1.0", ev.SpecVersion)}
 	}

@@ -280,12 +280,7 @@ func (s *StepState) countTurn(t *service.Turn) {
 	if t.Outcome == nil {
 		return
 	}
-	u := &t.Outcome.Usage
-	s.Usage.Input += u.Input
-	s.Usage.Output += u.Output
-	s.Usage.CacheRead += u.CacheRead
-	s.Usage.CacheWrite += u.CacheWrite
-	s.Usage.Reasoning += u.Reasoning
+	s.Usage.Add(t.Outcome.Usage)
 	if c := t.Outcome.Cost; c != nil {
 		if s.Cost == nil {
 			s.Cost = &event.Cost{Currency: c.Currency}

@@ -101,9 +101,6 @@ func newToken() string { return uuid.NewString() }
 // Timeout returns how long preparing a workspace may take.
 func (m *Manager) Timeout() time.Duration { return m.settings.Timeout }
 
-// AcceptsPrepared reports whether hosts may hand over workspaces.
-func (m *Manager) AcceptsPrepared() bool { return m != nil && len(m.settings.Roots) > 0 }
-
 // AcceptsCheckouts reports whether any repository may be checked out.
 func (m *Manager) AcceptsCheckouts() bool { return m != nil && len(m.allowed) > 0 }
 
@@ -237,7 +234,7 @@ func (m *Manager) Accept(p *Prepared) (*Record, error) {
 // checkRoot returns why a host may not supply a directory. The directory must be below one of the
 // configured directories, even after resolving all symbolic links.
 func (m *Manager) checkRoot(root string) error {
-	if !m.AcceptsPrepared() {
+	if m == nil || len(m.settings.Roots) == 0 {
 		return &PolicyError{"hosts may hand over no workspaces: workspaces.prepared_roots is empty"}
 	}
 	real, err := filepath.EvalSymlinks(root)

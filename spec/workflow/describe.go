@@ -75,7 +75,7 @@ func (s *Step) DependsOn() []string {
 	ids := make(map[string]bool)
 	for _, value := range s.values() {
 		value.EachRef(func(_ string, ref *Ref) {
-			if ref.Root == RootSteps {
+			if ref.Root == rootSteps {
 				ids[ref.Step] = true
 			}
 		})

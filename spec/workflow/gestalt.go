@@ -99,9 +99,9 @@ type GestaltTool struct {
 	Operation string `json:"operation,omitempty" doc:"The operation, as in a call."`
 }
 
-// GestaltToolID returns the id of an app's operation: that of an MCP server's tool, or of the app
+// gestaltToolID returns the id of an app's operation: that of an MCP server's tool, or of the app
 // itself if the operation is empty or has its name.
-func GestaltToolID(app, operation string) string {
+func gestaltToolID(app, operation string) string {
 	if operation == "" || operation == app {
 		return app
 	}
@@ -198,7 +198,7 @@ func (t *gestaltTranslation) readInvokes(g *GestaltWork) {
 			t.invoked = append(t.invoked, p.Plugin)
 		}
 		for _, operation := range p.Operations {
-			t.invoked = append(t.invoked, GestaltToolID(p.Plugin, operation))
+			t.invoked = append(t.invoked, gestaltToolID(p.Plugin, operation))
 		}
 	}
 }
@@ -213,7 +213,7 @@ func (t *gestaltTranslation) toolIDs(path string, tools []GestaltTool) spec.Name
 		case tool.App != "" && tool.Plugin != "":
 			t.add(diag.New(diag.InvalidValue, diag.Join(diag.Index(path, i), "plugin"), "plugin means the same as app; only one of them can be given"))
 		}
-		ids = append(ids, GestaltToolID(tool.App+tool.Plugin, tool.Operation))
+		ids = append(ids, gestaltToolID(tool.App+tool.Plugin, tool.Operation))
 	}
 	return ids
 }
@@ -237,7 +237,7 @@ func (t *gestaltTranslation) addStep(s *GestaltStep, path string) {
 		if call == nil {
 			continue
 		}
-		step.Tool = &ToolCall{Name: GestaltToolID(call.Name, call.Operation), Input: call.Input}
+		step.Tool = &ToolCall{Name: gestaltToolID(call.Name, call.Operation), Input: call.Input}
 		t.workflow.addWritten(diag.Join(at, "tool"), diag.Join(path, field))
 		t.checkInvoked(diag.Join(path, field), step.Tool.Name)
 	}

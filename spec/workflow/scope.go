@@ -63,13 +63,13 @@ func DecodeJSON(raw []byte) (v any, err error) {
 func (s *Scope) Resolve(r *Ref) (any, error) {
 	var v any
 	switch r.Root {
-	case RootInput:
+	case rootInput:
 		v = s.Input
-	case RootSignal:
+	case rootSignal:
 		v = s.Signal
-	case RootInputs:
+	case rootInputs:
 		v = anyMap(s.Inputs)
-	case RootSteps:
+	case rootSteps:
 		outputs, ok := s.Outputs[r.Step]
 		if !ok {
 			return nil, &MissingError{r, fmt.Sprintf("step %q has no outputs", r.Step)}

@@ -7,8 +7,8 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// DefaultStepTimeout is the default time limit of a step.
-const DefaultStepTimeout = 5 * time.Minute
+// defaultStepTimeout is the default time limit of a step.
+const defaultStepTimeout = 5 * time.Minute
 
 // Step is one tool call or agent turn of a run.
 type Step struct {
@@ -74,7 +74,7 @@ type Retry struct {
 // TimeLimit returns the step's time limit.
 func (s *Step) TimeLimit() time.Duration {
 	if s.Timeout == nil {
-		return DefaultStepTimeout
+		return defaultStepTimeout
 	}
 	return s.Timeout.Std()
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/schema"
 )
 
-// MaxSteps is the maximum number of steps of a workflow.
-const MaxSteps = 100
+// maxSteps is the maximum number of steps of a workflow.
+const maxSteps = 100
 
 // stepsCheck checks steps in their order.
 type stepsCheck struct {
@@ -28,8 +28,8 @@ func newStepsCheck(steps []Step) *stepsCheck {
 // validateSteps checks the steps of a workflow.
 func validateSteps(steps []Step) diag.List {
 	var list diag.List
-	if len(steps) > MaxSteps {
-		list = append(list, diag.New(diag.InvalidValue, "steps", "there are %d steps; %d are allowed", len(steps), MaxSteps))
+	if len(steps) > maxSteps {
+		list = append(list, diag.New(diag.InvalidValue, "steps", "there are %d steps; %d are allowed", len(steps), maxSteps))
 	}
 	v := newStepsCheck(steps)
 	for i := range steps {
@@ -168,9 +168,9 @@ func (v *stepsCheck) checkRefs(path string, value *Value, s *Step) diag.List {
 	value.EachRef(func(below string, ref *Ref) {
 		at := diag.Join(path, below)
 		switch ref.Root {
-		case RootSteps:
+		case rootSteps:
 			list = append(list, v.checkStepRef(at, ref)...)
-		case RootInputs:
+		case rootInputs:
 			list = append(list, v.checkInputRef(at, ref, s)...)
 		}
 	})

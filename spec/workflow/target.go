@@ -85,7 +85,7 @@ func (b *Binding) validate() diag.List {
 		return diag.List{diag.New(diag.InvalidValue, "value.agent_output", "agent_output cannot be %q; allowed are text and structured_output.PATH", out)}
 	}
 	for name, path := range map[string]string{"signal_payload": b.Value.SignalPayload, "signal_metadata": b.Value.SignalMetadata, "agent_output": out} {
-		if _, err := ParsePath(path); err != nil {
+		if _, err := parsePath(path); err != nil {
 			return diag.List{diag.New(diag.InvalidTemplate, diag.Join("value", name), "the path %q cannot be read: %v", path, err)}
 		}
 	}

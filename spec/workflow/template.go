@@ -16,21 +16,21 @@ type Root string
 
 // The roots.
 const (
-	// RootInput is the input of the run.
-	RootInput Root = "input"
-	// RootSignal is what started the run: an event, or the due time of a schedule.
-	RootSignal Root = "signal"
-	// RootSteps are the outputs of an earlier step.
-	RootSteps Root = "steps"
-	// RootInputs are the inputs of the step itself.
-	RootInputs Root = "inputs"
+	// rootInput is the input of the run.
+	rootInput Root = "input"
+	// rootSignal is what started the run: an event, or the due time of a schedule.
+	rootSignal Root = "signal"
+	// rootSteps are the outputs of an earlier step.
+	rootSteps Root = "steps"
+	// rootInputs are the inputs of the step itself.
+	rootInputs Root = "inputs"
 )
 
 // Ref is a reference to a value: ${{ input.x }}, ${{ signal.x }},
 // ${{ steps.ID.outputs.x }} or ${{ inputs.NAME }}.
 type Ref struct {
 	Root Root
-	// Step is the id of the step of RootSteps.
+	// Step is the id of the step of rootSteps.
 	Step string
 	// Path is the path of the value below the root.
 	Path Path
@@ -86,7 +86,7 @@ func ParseTemplate(text string) (Template, error) {
 		if end < 0 {
 			return Template{}, fmt.Errorf("the reference %q lacks its closing }}", clip.Text(refBegin+text))
 		}
-		ref, err := ParseRef(text[:end])
+		ref, err := parseRef(text[:end])
 		if err != nil {
 			return Template{}, err
 		}
@@ -138,9 +138,9 @@ func (t Template) String() string {
 	return out.String()
 }
 
-// ParseRef reads a reference without its braces.
-func ParseRef(text string) (*Ref, error) {
-	path, err := ParsePath(strings.TrimSpace(text))
+// parseRef reads a reference without its braces.
+func parseRef(text string) (*Ref, error) {
+	path, err := parsePath(strings.TrimSpace(text))
 	if err != nil {
 		return nil, fmt.Errorf("the reference %q cannot be read: %w", clip.Text(strings.TrimSpace(text)), err)
 	}
@@ -151,14 +151,14 @@ func ParseRef(text string) (*Ref, error) {
 	switch {
 	case path[0].IsIndex:
 		r.Root = ""
-	case r.Root == RootInput, r.Root == RootSignal:
+	case r.Root == rootInput, r.Root == rootSignal:
 		return r, nil
-	case r.Root == RootInputs:
+	case r.Root == rootInputs:
 		if len(r.Path) == 0 || r.Path[0].IsIndex {
 			return nil, fmt.Errorf("the reference %q names no input; write inputs.NAME", clip.Text(text))
 		}
 		return r, nil
-	case r.Root == RootSteps:
+	case r.Root == rootSteps:
 		if len(path) < 3 || path[1].IsIndex || path[2].IsIndex || path[2].Name != "outputs" {
 			return nil, fmt.Errorf("the reference %q does not name the outputs of a step; write steps.ID.outputs.NAME", clip.Text(strings.TrimSpace(text)))
 		}
@@ -171,15 +171,15 @@ func ParseRef(text string) (*Ref, error) {
 // String returns the reference without its braces.
 func (r *Ref) String() string {
 	path := Path{{Name: string(r.Root)}}
-	if r.Root == RootSteps {
+	if r.Root == rootSteps {
 		path = append(path, Segment{Name: r.Step}, Segment{Name: "outputs"})
 	}
 	return append(path, r.Path...).String()
 }
 
-// ParsePath parses a path: names separated by dots, positions in brackets, and names in brackets
+// parsePath parses a path: names separated by dots, positions in brackets, and names in brackets
 // and quotes. The empty path denotes the whole value.
-func ParsePath(text string) (Path, error) {
+func parsePath(text string) (Path, error) {
 	var path Path
 	for rest := text; rest != ""; {
 		var s Segment

@@ -51,19 +51,19 @@ func (s *Schedule) Due(t *Times, after, now time.Time) []time.Time {
 	case s.Missed == MissedLatest && len(list) == 0: // else a later one has just come
 		list = t.latest(after, recent)
 	}
-	if len(list) > MaxMissed {
-		list = list[len(list)-MaxMissed:]
+	if len(list) > maxMissed {
+		list = list[len(list)-maxMissed:]
 	}
 	return list
 }
 
-// between returns the times after one moment and up to another. If there are more than MaxMissed,
-// it keeps at least the latest MaxMissed.
+// between returns the times after one moment and up to another. If there are more than maxMissed,
+// it keeps at least the latest maxMissed.
 func (t *Times) between(after, until time.Time) []time.Time {
 	var list []time.Time
 	for next := t.Next(after); !next.IsZero() && !next.After(until); next = t.Next(next) {
-		if list = append(list, next); len(list) == 2*MaxMissed {
-			list = append(list[:0], list[MaxMissed:]...)
+		if list = append(list, next); len(list) == 2*maxMissed {
+			list = append(list[:0], list[maxMissed:]...)
 		}
 	}
 	return list

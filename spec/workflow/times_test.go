@@ -91,7 +91,7 @@ func TestMissedTimes(t *testing.T) {
 	}
 	for _, missed := range []Missed{MissedAll, MissedLatest, MissedSkip} {
 		s := &Schedule{Cron: "* * * * *", Missed: missed}
-		want := map[Missed]int{MissedAll: MaxMissed, MissedLatest: 1, MissedSkip: 1}[missed]
+		want := map[Missed]int{MissedAll: maxMissed, MissedLatest: 1, MissedSkip: 1}[missed]
 		if due := s.Due(timesOf(t, s), at("2025-06-01 10:00"), at("2026-06-01 10:00")); len(due) != want || !due[len(due)-1].Equal(at("2026-06-01 10:00")) {
 			t.Errorf("after a year %s makes %d runs, want %d up to now", missed, len(due), want)
 		}
@@ -178,7 +178,7 @@ func TestPropertyLooksAtAScheduleFindEachTimeOnce(t *testing.T) {
 		for i := range rapid.IntRange(1, 8).Draw(rt, "looks") {
 			now = now.Add(time.Duration(rapid.Int64Range(-3600, 6*3600).Draw(rt, fmt.Sprint("look ", i))) * time.Second)
 			due := s.Due(times, cursor, now)
-			if !slices.IsSortedFunc(due, time.Time.Compare) || len(due) > MaxMissed {
+			if !slices.IsSortedFunc(due, time.Time.Compare) || len(due) > maxMissed {
 				rt.Fatalf("due are %v", due)
 			}
 			for _, one := range due {
@@ -189,7 +189,7 @@ func TestPropertyLooksAtAScheduleFindEachTimeOnce(t *testing.T) {
 			}
 			if now.After(cursor) {
 				if s.Missed == MissedAll {
-					for next := times.Next(cursor); !next.IsZero() && !next.After(now) && len(due) < MaxMissed; next = times.Next(next) {
+					for next := times.Next(cursor); !next.IsZero() && !next.After(now) && len(due) < maxMissed; next = times.Next(next) {
 						if !seen[next.Unix()] {
 							rt.Fatalf("%s misses %s", s.Cron, next)
 						}

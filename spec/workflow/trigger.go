@@ -20,15 +20,15 @@ const (
 	MissedSkip Missed = "skip"
 	// MissedLatest begins one run, for the latest missed time.
 	MissedLatest Missed = "latest"
-	// MissedAll begins a run for each missed time, oldest first, up to MaxMissed.
+	// MissedAll begins a run for each missed time, oldest first, up to maxMissed.
 	MissedAll Missed = "all"
 )
 
-// MaxMissed is the maximum number of missed times that a schedule catches up on at once.
-const MaxMissed = 100
+// maxMissed is the maximum number of missed times that a schedule catches up on at once.
+const maxMissed = 100
 
-// DefaultTolerance is how far the time of a signed request may be from ours.
-const DefaultTolerance = 5 * time.Minute
+// defaultTolerance is how far the time of a signed request may be from ours.
+const defaultTolerance = 5 * time.Minute
 
 // Schedule begins a run whenever it is due.
 type Schedule struct {
@@ -62,7 +62,7 @@ type Webhook struct {
 // ToleranceTime returns how far the time of a request may be from ours.
 func (w *Webhook) ToleranceTime() time.Duration {
 	if w.Tolerance == nil {
-		return DefaultTolerance
+		return defaultTolerance
 	}
 	return w.Tolerance.Std()
 }

@@ -140,18 +140,18 @@ func (p *valueParser) parseForm(form string, content any, path string) *Value {
 		}
 		return &Value{Template: &t}
 	case "input":
-		return p.parsePath(RootInput, text, path)
+		return p.parsePath(rootInput, text, path)
 	case "signal":
-		return p.parsePath(RootSignal, text, path)
+		return p.parsePath(rootSignal, text, path)
 	default:
-		return p.parsePath(RootInputs, text, path)
+		return p.parsePath(rootInputs, text, path)
 	}
 }
 
 // parsePath reads a reference that is written as the path below its root.
 func (p *valueParser) parsePath(root Root, text, path string) *Value {
-	below, err := ParsePath(text)
-	if err == nil && root == RootInputs && (len(below) == 0 || below[0].IsIndex) {
+	below, err := parsePath(text)
+	if err == nil && root == rootInputs && (len(below) == 0 || below[0].IsIndex) {
 		return p.add(diag.New(diag.InvalidTemplate, path, "it names no input of the step"))
 	}
 	if err != nil {
@@ -166,7 +166,7 @@ func (p *valueParser) parseStepOutput(content any, path string) *Value {
 	if !ok {
 		return p.add(diag.New(diag.InvalidValue, path, "step_output must be a mapping with step_id and path"))
 	}
-	ref := &Ref{Root: RootSteps}
+	ref := &Ref{Root: rootSteps}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		text, isText := fields[name].(string)
 		switch {
@@ -177,7 +177,7 @@ func (p *valueParser) parseStepOutput(content any, path string) *Value {
 		case name != "path":
 			ref.Step = text
 		default:
-			below, err := ParsePath(text)
+			below, err := parsePath(text)
 			if err != nil {
 				p.add(diag.New(diag.InvalidTemplate, diag.Key(path, name), "the path %q cannot be read: %v", clip.Text(text), err))
 			}
@@ -237,16 +237,16 @@ func (v *Value) Types(s *Step, earlier []Step) []string {
 		return nil
 	}
 	switch v.Ref.Root {
-	case RootInputs:
+	case rootInputs:
 		if len(v.Ref.Path) > 1 {
 			return nil
 		}
 		of, found := ParseValue(s.Inputs[v.Ref.Path[0].Name])
-		if len(found) > 0 || of.Ref != nil && of.Ref.Root == RootInputs {
+		if len(found) > 0 || of.Ref != nil && of.Ref.Root == rootInputs {
 			return nil
 		}
 		return of.Types(s, earlier)
-	case RootSteps:
+	case rootSteps:
 		for i := range earlier {
 			if earlier[i].ID == v.Ref.Step {
 				return earlier[i].outputTypes(v.Ref.Path)

@@ -36,8 +36,8 @@ const (
 const (
 	// DefaultTenant owns the runs of a workflow without a tenant.
 	DefaultTenant = "default"
-	// DefaultSubject owns the runs of a workflow without a subject.
-	DefaultSubject = "workflow"
+	// defaultSubject owns the runs of a workflow without a subject.
+	defaultSubject = "workflow"
 )
 
 // Workflow is a sequence of steps, and what starts it.
@@ -67,7 +67,7 @@ type Concurrency struct {
 
 // Owner returns the tenant and the subject that own the runs.
 func (w *Workflow) Owner() (tenant, subject string) {
-	return cmp.Or(w.Tenant, DefaultTenant), cmp.Or(w.Subject, DefaultSubject)
+	return cmp.Or(w.Tenant, DefaultTenant), cmp.Or(w.Subject, defaultSubject)
 }
 
 // Limit returns how many runs may be under way at the same time; 0 means no limit.

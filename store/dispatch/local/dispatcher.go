@@ -14,14 +14,14 @@ import (
 	"go.uber.org/zap"
 )
 
-// DefaultConcurrency is how many handlers run at the same time unless the
+// defaultConcurrency is how many handlers run at the same time unless the
 // settings say otherwise.
-const DefaultConcurrency = 64
+const defaultConcurrency = 64
 
 // Settings configures a Dispatcher.
 type Settings struct {
 	// Concurrency is how many handlers run at the same time; 0 means
-	// DefaultConcurrency.
+	// defaultConcurrency.
 	Concurrency int
 	// Logger logs jobs that remain at the end; may be nil.
 	Logger *zap.Logger
@@ -76,7 +76,7 @@ func New(s Settings) *Dispatcher {
 		turns: make(map[string]state), later: schedule{jobs: make(map[key]struct{})},
 	}
 	if d.limit <= 0 {
-		d.limit = DefaultConcurrency
+		d.limit = defaultConcurrency
 	}
 	if d.log == nil {
 		d.log = zap.NewNop()

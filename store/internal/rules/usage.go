@@ -11,15 +11,15 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// NoBucket is the bucket of counts without a duration.
-const NoBucket = -1
+// noBucket is the bucket of counts without a duration.
+const noBucket = -1
 
 // UsageKey identifies a row of usage.
 type UsageKey struct {
 	// Hour counts hours since 1970.
 	Hour                               int64
 	Tenant, AgentID, ModelID, Currency string
-	// Bucket is the index of the latency, or NoBucket.
+	// Bucket is the index of the latency, or noBucket.
 	Bucket int
 }
 
@@ -67,7 +67,7 @@ func (t *EndedTurn) Rows() []UsageRow {
 		share := UsageKey{Hour: key.Hour, Tenant: t.Tenant, AgentID: a.Agent, ModelID: a.ModelID, Currency: a.Currency(), Bucket: key.Bucket}
 		if share == key { // one row is enough for most turns
 			rows[0].Add(&used)
-		} else if share.Bucket = NoBucket; used != (store.UsageCounts{}) {
+		} else if share.Bucket = noBucket; used != (store.UsageCounts{}) {
 			rows = append(rows, UsageRow{share, used})
 		}
 	}
@@ -102,10 +102,10 @@ func compareUsage(a, b UsageKey) int {
 		cmp.Compare(a.ModelID, b.ModelID), cmp.Compare(a.Currency, b.Currency), cmp.Compare(a.Bucket, b.Bucket))
 }
 
-// bucketOf returns the index of the bucket of a duration, NoBucket for a turn that never started.
+// bucketOf returns the index of the bucket of a duration, noBucket for a turn that never started.
 func bucketOf(from, to time.Time) int {
 	if from.IsZero() {
-		return NoBucket
+		return noBucket
 	}
 	took := to.Sub(from)
 	return sort.Search(len(store.LatencyBounds), func(i int) bool { return took <= store.LatencyBounds[i] })

@@ -57,14 +57,14 @@ func (r *turnRecords) saveFeedback(ctx context.Context, s Session, scope store.S
 func (r *turnRecords) Feedback(ctx context.Context, q store.FeedbackQuery) (page store.FeedbackPage, err error) {
 	f := r.dialect.newFilter("SELECT " + feedbackColumns + " FROM feedback")
 	f.Scope(q.Scope)
-	f.Equals("turn_id", q.TurnID)
-	f.Equals("agent_id", q.AgentID)
-	f.Equals("name", q.Name)
+	f.equals("turn_id", q.TurnID)
+	f.equals("agent_id", q.AgentID)
+	f.equals("name", q.Name)
 	if q.MaxScore != nil {
-		f.Where("score <= " + f.Arg(*q.MaxScore))
+		f.where("score <= " + f.Arg(*q.MaxScore))
 	}
 	if !q.Since.IsZero() {
-		f.Where("updated_at >= " + f.Time(q.Since))
+		f.where("updated_at >= " + f.Time(q.Since))
 	}
 	rows, next, err := readNumbered(ctx, r.db.Reader, f, "n", q.Page, feedbackFields, func(row *feedbackRow) store.Cursor { return rules.NumberCursor(row.UpdatedAt, row.n) })
 	for _, row := range rows {

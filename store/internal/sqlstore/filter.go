@@ -11,8 +11,8 @@ import (
 	"github.com/agentruntime/agentruntime/store/internal/rules"
 )
 
-// Filter is a statement with variable conditions.
-type Filter struct {
+// filter is a statement with variable conditions.
+type filter struct {
 	dialect *Dialect
 	query   string
 	conds   []string
@@ -20,10 +20,10 @@ type Filter struct {
 }
 
 // newFilter returns a filter for a statement without conditions.
-func (d *Dialect) newFilter(query string) *Filter { return &Filter{dialect: d, query: query} }
+func (d *Dialect) newFilter(query string) *filter { return &filter{dialect: d, query: query} }
 
 // now returns an expression for the current time by the lease clock.
-func (d *Dialect) now(f *Filter) string {
+func (d *Dialect) now(f *filter) string {
 	if d.concurrent {
 		return "clock_timestamp()"
 	}
@@ -31,7 +31,7 @@ func (d *Dialect) now(f *Filter) string {
 }
 
 // afterNow adds a time in the future by the same clock.
-func (d *Dialect) afterNow(f *Filter, lease time.Duration) string {
+func (d *Dialect) afterNow(f *filter, lease time.Duration) string {
 	if d.concurrent {
 		return "clock_timestamp() + " + f.Arg(lease.Microseconds()) + "::bigint * interval '1 microsecond'"
 	}
@@ -40,7 +40,7 @@ func (d *Dialect) afterNow(f *Filter, lease time.Duration) string {
 
 // oneOf returns the condition that a column has one of the values. SQLite gets the values of a
 // short list as separate arguments, which improves its plans.
-func (d *Dialect) oneOf(f *Filter, column string, values []string) string {
+func (d *Dialect) oneOf(f *filter, column string, values []string) string {
 	if d.concurrent {
 		return column + " = ANY(" + f.Arg(values) + "::text[])"
 	}
@@ -52,47 +52,47 @@ func (d *Dialect) oneOf(f *Filter, column string, values []string) string {
 }
 
 // Arg adds an argument and returns its placeholder.
-func (f *Filter) Arg(v any) string {
+func (f *filter) Arg(v any) string {
 	f.args = append(f.args, v)
 	return "$" + strconv.Itoa(len(f.args))
 }
 
 // Time adds a time as an argument and returns its placeholder.
-func (f *Filter) Time(t time.Time) string { return f.Arg(Time(t)) }
+func (f *filter) Time(t time.Time) string { return f.Arg(Time(t)) }
 
-// Limit returns the LIMIT clause for a number of rows.
-func (f *Filter) Limit(rows int) string { return "LIMIT " + f.Arg(int64(rows)) }
+// limit returns the LIMIT clause for a number of rows.
+func (f *filter) limit(rows int) string { return "LIMIT " + f.Arg(int64(rows)) }
 
-// Where adds a condition.
-func (f *Filter) Where(cond string) { f.conds = append(f.conds, cond) }
+// where adds a condition.
+func (f *filter) where(cond string) { f.conds = append(f.conds, cond) }
 
-// Equals restricts a column to a value, unless the value is empty.
-func (f *Filter) Equals(column, value string) {
+// equals restricts a column to a value, unless the value is empty.
+func (f *filter) equals(column, value string) {
 	if value != "" {
-		f.Where(column + " = " + f.Arg(value))
+		f.where(column + " = " + f.Arg(value))
 	}
 }
 
-// EqualsLiteral is Equals, but writes the value indexed, which the condition of an index names,
+// equalsLiteral is Equals, but writes the value indexed, which the condition of an index names,
 // into the statement.
-func (f *Filter) EqualsLiteral(column, value, indexed string) {
+func (f *filter) equalsLiteral(column, value, indexed string) {
 	if value == indexed {
-		f.Where(column + " = '" + indexed + "'")
+		f.where(column + " = '" + indexed + "'")
 		return
 	}
-	f.Equals(column, value)
+	f.equals(column, value)
 }
 
 // Scope restricts the records to those visible in a scope.
-func (f *Filter) Scope(s store.Scope) {
+func (f *filter) Scope(s store.Scope) {
 	if !s.All {
-		f.Where("tenant = " + f.Arg(s.Owner.Tenant))
-		f.Where("subject = " + f.Arg(s.Owner.Subject))
+		f.where("tenant = " + f.Arg(s.Owner.Tenant))
+		f.where("subject = " + f.Arg(s.Owner.Subject))
 	}
 }
 
-// Statement returns the statement with its conditions, followed by rest.
-func (f *Filter) Statement(rest string) string {
+// statement returns the statement with its conditions, followed by rest.
+func (f *filter) statement(rest string) string {
 	if len(f.conds) == 0 {
 		return f.query + " " + rest
 	}
@@ -102,16 +102,16 @@ func (f *Filter) Statement(rest string) string {
 // readLatest returns a page of the records that a filter selects, latest in a time column first,
 // and where the next page begins. cursor has the time of the column.
 func readLatest[Row, Record any](
-	ctx context.Context, s Session, f *Filter, column string, p store.Page, fields func(*Row) []any, record func([]*Row) ([]Record, error), cursor func(Record) store.Cursor,
+	ctx context.Context, s Session, f *filter, column string, p store.Page, fields func(*Row) []any, record func([]*Row) ([]Record, error), cursor func(Record) store.Cursor,
 ) (page []Record, next string, err error) {
 	after, err := p.Cursor()
 	if err != nil {
 		return nil, "", err
 	}
 	if after != nil {
-		f.Where("(" + column + ", id) < (" + f.Time(after.Time) + ", " + f.Arg(after.ID) + ")")
+		f.where("(" + column + ", id) < (" + f.Time(after.Time) + ", " + f.Arg(after.ID) + ")")
 	}
-	statement := f.Statement("ORDER BY " + column + " DESC, id DESC " + f.Limit(p.Size()+1))
+	statement := f.statement("ORDER BY " + column + " DESC, id DESC " + f.limit(p.Size()+1))
 	rows, err := CollectRecords(ctx, s, fields, statement, f.args...)
 	if err != nil {
 		return nil, "", err
@@ -127,14 +127,14 @@ func readLatest[Row, Record any](
 // readNumbered returns a page of the rows that a filter selects, greatest in a column of numbers
 // first, and where the next page begins. cursor has the number of the column.
 func readNumbered[Row any](
-	ctx context.Context, s Session, f *Filter, column string, p store.Page, fields func(*Row) []any, cursor func(*Row) store.Cursor,
+	ctx context.Context, s Session, f *filter, column string, p store.Page, fields func(*Row) []any, cursor func(*Row) store.Cursor,
 ) (page []*Row, next string, err error) {
 	before, err := p.Place()
 	if err != nil {
 		return nil, "", err
 	}
-	f.Where(column + " < " + f.Arg(before))
-	rows, err := CollectRecords(ctx, s, fields, f.Statement("ORDER BY "+column+" DESC "+f.Limit(p.Size()+1)), f.args...)
+	f.where(column + " < " + f.Arg(before))
+	rows, err := CollectRecords(ctx, s, fields, f.statement("ORDER BY "+column+" DESC "+f.limit(p.Size()+1)), f.args...)
 	if err != nil {
 		return nil, "", err
 	}

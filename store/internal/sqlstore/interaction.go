@@ -33,13 +33,13 @@ func findInteraction(ctx context.Context, s Session, scope store.Scope, turnID, 
 func (r *turnRecords) Interactions(ctx context.Context, q store.InteractionQuery) ([]*store.Interaction, error) {
 	f := r.dialect.newFilter("SELECT " + InteractionColumns + ", (SELECT agent_id FROM turns t WHERE t.id = interactions.turn_id) FROM interactions")
 	f.Scope(q.Scope)
-	f.Equals("turn_id", q.TurnID)
-	f.Equals("session_id", q.SessionID)
-	f.EqualsLiteral("state", string(q.State), string(store.InteractionPending))
+	f.equals("turn_id", q.TurnID)
+	f.equals("session_id", q.SessionID)
+	f.equalsLiteral("state", string(q.State), string(store.InteractionPending))
 	if !q.ExpiredBy.IsZero() {
-		f.Where("expires_at <= " + f.Time(q.ExpiredBy) + " AND " + r.dialect.isSet("expires_at"))
+		f.where("expires_at <= " + f.Time(q.ExpiredBy) + " AND " + r.dialect.isSet("expires_at"))
 	}
 	fields := func(i *store.Interaction) []any { return append(InteractionFields(i), &i.AgentID) }
-	list, err := CollectRecords(ctx, r.db.Reader, fields, f.Statement("ORDER BY created_at, n "+f.Limit(limitOf(q.Limit))), f.args...)
+	list, err := CollectRecords(ctx, r.db.Reader, fields, f.statement("ORDER BY created_at, n "+f.limit(limitOf(q.Limit))), f.args...)
 	return list, r.db.WrapError("list interactions", q.TurnID, err)
 }

@@ -23,29 +23,29 @@ func (r *Records) pruneKeys(ctx context.Context, c rules.Cutoff) (int, error) {
 }
 
 // oldSessions returns the query of sessions without activity since the cutoff.
-func (r *sessionRecords) oldSessions(c rules.Cutoff) *Filter {
+func (r *sessionRecords) oldSessions(c rules.Cutoff) *filter {
 	f := r.dialect.newFilter("SELECT s.id FROM sessions s")
-	f.Where("s.active_at < " + f.Time(c.Before))
-	f.Where("NOT EXISTS (SELECT 1 FROM turns t WHERE t.session_id = s.id AND " + r.dialect.live("t") + ")")
-	f.Where("(s.active_at < " + f.Time(c.Latest) + " OR NOT EXISTS (SELECT 1 FROM webhooks w WHERE w.session_id = s.id AND w.state = 'active'))")
+	f.where("s.active_at < " + f.Time(c.Before))
+	f.where("NOT EXISTS (SELECT 1 FROM turns t WHERE t.session_id = s.id AND " + r.dialect.live("t") + ")")
+	f.where("(s.active_at < " + f.Time(c.Latest) + " OR NOT EXISTS (SELECT 1 FROM webhooks w WHERE w.session_id = s.id AND w.state = 'active'))")
 	return f
 }
 
 // oldTurns returns the query of turns that ended before the cutoff and were not pruned.
-func (r *turnRecords) oldTurns(c rules.Cutoff) *Filter {
+func (r *turnRecords) oldTurns(c rules.Cutoff) *filter {
 	f := r.dialect.newFilter("SELECT t.id FROM turns t")
-	f.Where(r.dialect.isSet("t.finished_at") + " AND NOT t.pruned AND t.finished_at < " + f.Time(c.Before))
-	f.Where("(t.finished_at < " + f.Time(c.Latest) + " OR NOT EXISTS (SELECT 1 FROM webhooks w WHERE w.turn_id = t.id AND w.state = 'active'))")
+	f.where(r.dialect.isSet("t.finished_at") + " AND NOT t.pruned AND t.finished_at < " + f.Time(c.Before))
+	f.where("(t.finished_at < " + f.Time(c.Latest) + " OR NOT EXISTS (SELECT 1 FROM webhooks w WHERE w.turn_id = t.id AND w.state = 'active'))")
 	return f
 }
 
 // pruneChunks reads the ids of an old query and prunes one chunk per transaction. prune gets the
 // ids that are still old and that no other transaction has locked.
 func (r *core) pruneChunks(
-	ctx context.Context, c rules.Cutoff, old func(rules.Cutoff) *Filter, alias, age string, prune func(ctx context.Context, s Session, ids []string) (int, error),
+	ctx context.Context, c rules.Cutoff, old func(rules.Cutoff) *filter, alias, age string, prune func(ctx context.Context, s Session, ids []string) (int, error),
 ) (n int, err error) {
 	f := old(c)
-	ids, err := CollectColumn[string](ctx, r.db.Reader, f.Statement("ORDER BY "+age+" "+f.Limit(c.Limit)), f.args...)
+	ids, err := CollectColumn[string](ctx, r.db.Reader, f.statement("ORDER BY "+age+" "+f.limit(c.Limit)), f.args...)
 	if err != nil || len(ids) == 0 {
 		return 0, err
 	}
@@ -53,8 +53,8 @@ func (r *core) pruneChunks(
 		pruned := 0
 		err := r.db.Transact(ctx, func(ctx context.Context, s Session) error {
 			f := old(c)
-			f.Where(r.dialect.oneOf(f, alias+".id", some))
-			still, err := CollectColumn[string](ctx, s, f.Statement("ORDER BY "+age+r.dialect.skipLocked), f.args...)
+			f.where(r.dialect.oneOf(f, alias+".id", some))
+			still, err := CollectColumn[string](ctx, s, f.statement("ORDER BY "+age+r.dialect.skipLocked), f.args...)
 			if err != nil || len(still) == 0 { // they were used or pruned meanwhile
 				return err
 			}
@@ -74,9 +74,9 @@ func (r *sessionRecords) pruneSessions(ctx context.Context, c rules.Cutoff) (int
 	n, err := r.pruneChunks(ctx, c, r.oldSessions, "s", "s.active_at", func(ctx context.Context, s Session, ids []string) (int, error) {
 		if r.dialect.concurrent { // a turn may have been created between query and lock
 			f := r.dialect.newFilter("SELECT DISTINCT t.session_id FROM turns t")
-			f.Where(r.dialect.oneOf(f, "t.session_id", ids))
-			f.Where(r.dialect.live("t"))
-			live, err := CollectColumn[string](ctx, s, f.Statement(""), f.args...)
+			f.where(r.dialect.oneOf(f, "t.session_id", ids))
+			f.where(r.dialect.live("t"))
+			live, err := CollectColumn[string](ctx, s, f.statement(""), f.args...)
 			if err != nil {
 				return 0, err
 			}
@@ -92,9 +92,9 @@ func (r *sessionRecords) pruneSessions(ctx context.Context, c rules.Cutoff) (int
 func (r *turnRecords) pruneTurns(ctx context.Context, c rules.Cutoff) (int, error) {
 	n, err := r.pruneChunks(ctx, c, r.oldTurns, "t", "t.finished_at", func(ctx context.Context, s Session, ids []string) (int, error) {
 		f := r.dialect.newFilter("SELECT count(*) FROM turns t")
-		f.Where(r.dialect.oneOf(f, "t.id", ids))
-		f.Where("(t.seq > 0 OR EXISTS (SELECT 1 FROM journal j WHERE j.turn_id = t.id))")
-		had, err := FindValue[int](ctx, s, f.Statement(""), f.args...)
+		f.where(r.dialect.oneOf(f, "t.id", ids))
+		f.where("(t.seq > 0 OR EXISTS (SELECT 1 FROM journal j WHERE j.turn_id = t.id))")
+		had, err := FindValue[int](ctx, s, f.statement(""), f.args...)
 		if err != nil {
 			return 0, err
 		}

@@ -106,7 +106,7 @@ func (r *revisionRecords) Revision(ctx context.Context, tenant, hash string) (*s
 // Revisions returns a page of revisions, newest first.
 func (r *revisionRecords) Revisions(ctx context.Context, q store.RevisionQuery) (page store.RevisionPage, err error) {
 	f := r.dialect.newFilter("SELECT " + revisionColumns + " FROM revisions")
-	f.Where("tenant = " + f.Arg(q.Tenant))
+	f.where("tenant = " + f.Arg(q.Tenant))
 	page.Revisions, page.Next, err = readNumbered(ctx, r.db.Reader, f, "number", q.Page, revisionFields, func(v *store.Revision) store.Cursor {
 		return rules.NumberCursor(v.CreatedAt, int64(v.Number))
 	})
@@ -168,7 +168,7 @@ func (r *revisionRecords) RevisionAttempts(ctx context.Context, q store.Revision
 		return []any{&a.Seq, &a.Tenant, &a.Hash, &a.Expected, &a.Author, &a.Note, (*string)(&a.Outcome), &a.Findings, (*Time)(&a.At)}
 	}
 	f := r.dialect.newFilter("SELECT n, tenant, hash, expected, author, note, outcome, findings, at FROM revision_attempts")
-	f.Where("tenant = " + f.Arg(q.Tenant))
+	f.where("tenant = " + f.Arg(q.Tenant))
 	list, next, err := readNumbered(ctx, r.db.Reader, f, "n", q.Page, fields, func(a *store.RevisionAttempt) store.Cursor { return rules.NumberCursor(a.At, int64(a.Seq)) })
 	for _, a := range list {
 		page.Attempts = append(page.Attempts, *a)

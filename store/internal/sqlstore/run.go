@@ -162,11 +162,11 @@ func (r *workflowRecords) ListRuns(ctx context.Context, q store.RunQuery) (store
 	}
 	f := r.dialect.newFilter("SELECT " + columns + " FROM workflow_runs")
 	if !q.Scope.All {
-		f.Where("tenant = " + f.Arg(q.Scope.Owner.Tenant))
-		f.Where("(shared = 1 OR subject = " + f.Arg(q.Scope.Owner.Subject) + ")")
+		f.where("tenant = " + f.Arg(q.Scope.Owner.Tenant))
+		f.where("(shared = 1 OR subject = " + f.Arg(q.Scope.Owner.Subject) + ")")
 	}
-	f.Equals("workflow_id", q.WorkflowID)
-	f.Equals("status", string(q.Status))
+	f.equals("workflow_id", q.WorkflowID)
+	f.equals("status", string(q.Status))
 	rows, next, err := readNumbered(ctx, r.db.Reader, f, "n", q.Page, runFields, func(row *runRow) store.Cursor { return rules.NumberCursor(row.CreatedAt, row.n) })
 	return store.RunPage{Runs: runsOf(rows), Next: next}, r.db.WrapError("list", "runs", err)
 }

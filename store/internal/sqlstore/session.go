@@ -111,20 +111,20 @@ func (r *sessionRecords) Sessions(ctx context.Context, q store.SessionQuery) (pa
 }
 
 // filterSessions returns a statement that selects the sessions of a query.
-func (r *sessionRecords) filterSessions(ctx context.Context, q *store.SessionQuery) (*Filter, error) {
+func (r *sessionRecords) filterSessions(ctx context.Context, q *store.SessionQuery) (*filter, error) {
 	f, err := r.filterByLabels(ctx, SessionColumns, "sessions", "id", q.Labels)
 	if err != nil {
 		return nil, err
 	}
 	f.Scope(q.Scope)
-	f.Equals("state", string(q.State))
-	f.Equals("agent_id", q.AgentID)
+	f.equals("state", string(q.State))
+	f.equals("agent_id", q.AgentID)
 	return f, nil
 }
 
 // filterByLabels returns a statement on the rows of a table whose sessions have the wanted labels.
 // idColumn has the id of a row's session. The statement begins with the sessions of a rare label.
-func (r *core) filterByLabels(ctx context.Context, columns, table, idColumn string, wanted map[string]string) (*Filter, error) {
+func (r *core) filterByLabels(ctx context.Context, columns, table, idColumn string, wanted map[string]string) (*filter, error) {
 	f := r.dialect.newFilter("SELECT " + columns + " FROM " + table)
 	labels := slices.Sorted(maps.Keys(wanted))
 	for i, key := range labels {
@@ -144,7 +144,7 @@ func (r *core) filterByLabels(ctx context.Context, columns, table, idColumn stri
 		}
 	}
 	for _, key := range labels {
-		f.Where("EXISTS (SELECT 1 FROM session_labels o WHERE o.session_id = " + table + "." + idColumn + " AND o.key = " + f.Arg(key) + " AND o.value = " + f.Arg(wanted[key]) + ")")
+		f.where("EXISTS (SELECT 1 FROM session_labels o WHERE o.session_id = " + table + "." + idColumn + " AND o.key = " + f.Arg(key) + " AND o.value = " + f.Arg(wanted[key]) + ")")
 	}
 	return f, nil
 }

@@ -28,7 +28,7 @@ func (r *sessionRecords) Snapshot(ctx context.Context, scope store.Scope, id str
 // Snapshots returns a page of a session's snapshots.
 func (r *sessionRecords) Snapshots(ctx context.Context, q store.SnapshotQuery) (page store.SnapshotPage, err error) {
 	f := r.dialect.newFilter("SELECT " + SnapshotColumns + " FROM snapshots")
-	f.Where("session_id = " + f.Arg(q.SessionID))
+	f.where("session_id = " + f.Arg(q.SessionID))
 	f.Scope(q.Scope)
 	page.Snapshots, page.Next, err = readLatest(ctx, r.db.Reader, f, "created_at", q.Page, SnapshotFields, asTheyAre, rules.SnapshotCursor)
 	return page, r.db.WrapError("list the snapshots of session", q.SessionID, err)

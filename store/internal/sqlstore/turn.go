@@ -15,12 +15,12 @@ import (
 // turnRecords keeps turns with their events, interactions, ratings and usage.
 type turnRecords struct{ *core }
 
-// TurnColumns are the columns of a turn, in the order of TurnFields.
+// TurnColumns are the columns of a turn, in the order of turnFields.
 const TurnColumns = `id, session_id, tenant, subject, agent_id, status, request, result, metadata, background, snapshot_id, parent_snapshot_id, from_start, ` +
 	`created_at, updated_at, changed_at, not_before, started_at, finished_at, worker, fence, lease_until, heartbeat_at, admitted, strikes, seq, steps, revision`
 
-// TurnFields returns the scan destinations of a turn.
-func TurnFields(t *store.Turn) []any { return AppendTurnFields(nil, t) }
+// turnFields returns the scan destinations of a turn.
+func turnFields(t *store.Turn) []any { return AppendTurnFields(nil, t) }
 
 // AppendTurnFields appends the scan destinations of a turn.
 func AppendTurnFields(list []any, t *store.Turn) []any {
@@ -40,7 +40,7 @@ func (r *turnRecords) Turn(ctx context.Context, scope store.Scope, id string) (*
 // FindTurn returns a turn that the scope sees. lock is appended to the query.
 func FindTurn(ctx context.Context, s Session, scope store.Scope, id, lock string) (*store.Turn, error) {
 	owner := func(t *store.Turn) *store.Owner { return &t.Owner }
-	return findVisible(ctx, s, scope, owner, TurnFields, "SELECT "+TurnColumns+" FROM turns WHERE id = $1"+lock, id)
+	return findVisible(ctx, s, scope, owner, turnFields, "SELECT "+TurnColumns+" FROM turns WHERE id = $1"+lock, id)
 }
 
 // Positions returns the current positions of turns.
@@ -68,9 +68,9 @@ func (r *turnRecords) SessionAgents(ctx context.Context, sessionID string) ([]st
 func (r *turnRecords) Turns(ctx context.Context, q store.TurnQuery) (page store.TurnPage, err error) {
 	f, err := r.filterTurns(ctx, TurnColumns, &q)
 	if err == nil && q.Count {
-		var count *Filter
+		var count *filter
 		if count, err = r.filterTurns(ctx, "count(*)", &q); err == nil {
-			page.Total, err = FindValue[int](ctx, r.db.Reader, count.Statement(""), count.args...)
+			page.Total, err = FindValue[int](ctx, r.db.Reader, count.statement(""), count.args...)
 		}
 	}
 	if err != nil {
@@ -80,7 +80,7 @@ func (r *turnRecords) Turns(ctx context.Context, q store.TurnQuery) (page store.
 	if q.ByChange {
 		column = "changed_at"
 	}
-	page.Turns, page.Next, err = readLatest(ctx, r.db.Reader, f, column, q.Page, TurnFields, asTheyAre, rules.TurnCursor(&q))
+	page.Turns, page.Next, err = readLatest(ctx, r.db.Reader, f, column, q.Page, turnFields, asTheyAre, rules.TurnCursor(&q))
 	if err != nil {
 		return store.TurnPage{}, r.db.WrapError("list turns of session", q.SessionID, err)
 	}
@@ -88,14 +88,14 @@ func (r *turnRecords) Turns(ctx context.Context, q store.TurnQuery) (page store.
 }
 
 // filterTurns returns a statement that reads columns of the turns of a query.
-func (r *turnRecords) filterTurns(ctx context.Context, columns string, q *store.TurnQuery) (*Filter, error) {
+func (r *turnRecords) filterTurns(ctx context.Context, columns string, q *store.TurnQuery) (*filter, error) {
 	f, err := r.filterByLabels(ctx, columns, "turns", "session_id", q.Labels)
 	if err != nil {
 		return nil, err
 	}
 	f.Scope(q.Scope)
-	f.Equals("tenant", q.Tenant)
-	f.Equals("session_id", q.SessionID)
+	f.equals("tenant", q.Tenant)
+	f.equals("session_id", q.SessionID)
 	agent := "agent_id"
 	if len(q.Statuses) > 0 {
 		statuses := make([]string, len(q.Statuses))
@@ -103,21 +103,21 @@ func (r *turnRecords) filterTurns(ctx context.Context, columns string, q *store.
 			statuses[i] = string(status)
 		}
 		if len(statuses) == 1 {
-			f.Equals("status", statuses[0])
+			f.equals("status", statuses[0])
 		} else {
-			f.Where(r.dialect.oneOf(f, "status", statuses))
+			f.where(r.dialect.oneOf(f, "status", statuses))
 		}
 		switch status := q.Statuses[0]; { // as in the indexes
 		case !slices.ContainsFunc(q.Statuses, func(s store.Status) bool { return !s.Live() }):
-			f.Where(r.dialect.live("turns"))
+			f.where(r.dialect.live("turns"))
 		case len(statuses) == 1 && !q.ByChange && (status == store.Failed || status == store.Canceled):
-			f.Where("status IN ('failed', 'canceled')")
+			f.where("status IN ('failed', 'canceled')")
 			agent = r.dialect.unindexed + agent // the agent may have many other turns
 		}
 	}
-	f.Equals(agent, q.AgentID)
+	f.equals(agent, q.AgentID)
 	if !q.ChangedAfter.IsZero() {
-		f.Where("changed_at >= " + f.Time(q.ChangedAfter))
+		f.where("changed_at >= " + f.Time(q.ChangedAfter))
 	}
 	return f, nil
 }

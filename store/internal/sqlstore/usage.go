@@ -87,13 +87,13 @@ func (r *turnRecords) Usage(ctx context.Context, q store.UsageQuery) (list []*st
 		}
 	}
 	f := r.dialect.newFilter("SELECT " + strings.Join(columns, ", ") + ", " + usageColumns + " FROM usage_hours")
-	f.Where("hour >= " + f.Arg(rules.HourOf(q.From)))
-	f.Where("hour < " + f.Arg(rules.HourOf(q.To)))
-	f.Equals("tenant", q.Tenant)
-	f.Equals("agent_id", q.AgentID)
-	f.Equals("model_id", q.ModelID)
+	f.where("hour >= " + f.Arg(rules.HourOf(q.From)))
+	f.where("hour < " + f.Arg(rules.HourOf(q.To)))
+	f.equals("tenant", q.Tenant)
+	f.equals("agent_id", q.AgentID)
+	f.equals("model_id", q.ModelID)
 	by := strings.Join(groups, ", ")
-	rows, err := CollectRecords(ctx, r.db.Reader, usageFields, f.Statement("GROUP BY "+by+" ORDER BY "+by+" "+f.Limit(q.Limit)), f.args...)
+	rows, err := CollectRecords(ctx, r.db.Reader, usageFields, f.statement("GROUP BY "+by+" ORDER BY "+by+" "+f.limit(q.Limit)), f.args...)
 	if err != nil {
 		return nil, r.db.WrapError("read the usage of tenant", q.Tenant, err)
 	}

@@ -95,13 +95,13 @@ func (r *webhookRecords) Webhooks(ctx context.Context, q store.WebhookQuery) (pa
 	if q.TurnID == "" {
 		f.Scope(q.Scope)
 	} else {
-		f.Equals("turn_id", q.TurnID)
+		f.equals("turn_id", q.TurnID)
 		if plain := r.dialect.unindexed; !q.Scope.All { // avoids searching all webhooks of the owner
-			f.Where(plain + "tenant = " + f.Arg(q.Scope.Owner.Tenant) + " AND " + plain + "subject = " + f.Arg(q.Scope.Owner.Subject))
+			f.where(plain + "tenant = " + f.Arg(q.Scope.Owner.Tenant) + " AND " + plain + "subject = " + f.Arg(q.Scope.Owner.Subject))
 		}
 	}
-	f.Equals("surface", q.Surface)
-	f.EqualsLiteral("state", string(q.State), string(store.WebhookDead))
+	f.equals("surface", q.Surface)
+	f.equalsLiteral("state", string(q.State), string(store.WebhookDead))
 	rows, next, err := readNumbered(ctx, r.db.Reader, f, "n", q.Page, webhookFields, func(row *webhookRow) store.Cursor { return rules.NumberCursor(row.CreatedAt, row.n) })
 	return store.WebhookPage{Webhooks: webhooksOf(rows), Next: next}, r.db.WrapError("list webhooks of turn", q.TurnID, err)
 }
@@ -109,10 +109,10 @@ func (r *webhookRecords) Webhooks(ctx context.Context, q store.WebhookQuery) (pa
 // DeleteWebhook deletes a webhook.
 func (r *webhookRecords) DeleteWebhook(ctx context.Context, scope store.Scope, turnID, id string) error {
 	f := r.dialect.newFilter("DELETE FROM webhooks")
-	f.Where("turn_id = " + f.Arg(turnID))
-	f.Where("id = " + f.Arg(id))
+	f.where("turn_id = " + f.Arg(turnID))
+	f.where("id = " + f.Arg(id))
 	f.Scope(scope)
-	err := checkChanged(r.exec(ctx, f.Statement(""), f.args...))
+	err := checkChanged(r.exec(ctx, f.statement(""), f.args...))
 	return r.db.WrapError("delete webhook", id+" of turn "+turnID, err)
 }
 
@@ -146,21 +146,21 @@ func (r *webhookRecords) ClaimWebhooks(ctx context.Context, c *store.ClaimWebhoo
 }
 
 // dueWebhooks completes a SELECT of the webhooks that a worker can claim.
-func (r *webhookRecords) dueWebhooks(query string, c *store.ClaimWebhooks) *Filter {
+func (r *webhookRecords) dueWebhooks(query string, c *store.ClaimWebhooks) *filter {
 	f := r.dialect.newFilter(query + " JOIN turns t ON t.id = w.turn_id")
-	f.Where("w.state = 'active' AND w.due_at <= " + f.Time(c.Now))
-	f.Where("(w.lease_until IS NULL OR w.lease_until <= " + r.dialect.now(f) + ")")
-	f.Where(r.dialect.oneOf(f, "w.surface", c.Surfaces))
+	f.where("w.state = 'active' AND w.due_at <= " + f.Time(c.Now))
+	f.where("(w.lease_until IS NULL OR w.lease_until <= " + r.dialect.now(f) + ")")
+	f.where(r.dialect.oneOf(f, "w.surface", c.Surfaces))
 	if len(c.NotTenants) > 0 {
-		f.Where("NOT " + r.dialect.oneOf(f, "w.tenant", c.NotTenants))
+		f.where("NOT " + r.dialect.oneOf(f, "w.tenant", c.NotTenants))
 	}
 	if c.TurnID != "" {
-		f.Equals("w.turn_id", c.TurnID)
+		f.equals("w.turn_id", c.TurnID)
 	} else {
-		f.Where("(t.seq > w.cursor OR " + r.dialect.isSet("t.finished_at") + ")")
+		f.where("(t.seq > w.cursor OR " + r.dialect.isSet("t.finished_at") + ")")
 	}
-	statement := f.Statement("ORDER BY w.due_at, w.n " + f.Limit(c.Limit))
-	return &Filter{dialect: f.dialect, query: statement, args: f.args}
+	statement := f.statement("ORDER BY w.due_at, w.n " + f.limit(c.Limit))
+	return &filter{dialect: f.dialect, query: statement, args: f.args}
 }
 
 // maxProlonged is the maximum number of leases that a statement extends.

@@ -26,8 +26,8 @@ import (
 
 // Defaults of Settings.
 const (
-	DefaultConcurrency = 64
-	DefaultQueue       = "agentruntime"
+	defaultConcurrency = 64
+	defaultQueue       = "agentruntime"
 )
 
 const (
@@ -49,10 +49,10 @@ const (
 // Settings configures a Dispatcher.
 type Settings struct {
 	// Queue names the queue, for runtimes that share a database but not their turns; empty means
-	// DefaultQueue. It consists of letters, digits, _ and -.
+	// defaultQueue. It consists of letters, digits, _ and -.
 	Queue string
 	// Concurrency is how many handlers of this process run at the same time, at
-	// most 10 000; 0 means DefaultConcurrency.
+	// most 10 000; 0 means defaultConcurrency.
 	Concurrency int
 	// PollOnly polls for jobs every 250 ms instead of listening. Listening needs a connection that
 	// no pooler assigns by transaction.
@@ -102,10 +102,10 @@ var (
 // does not connect; it fails only for invalid settings. The database must be migrated before Start.
 func New(pool *pgxpool.Pool, s Settings) (*Dispatcher, error) {
 	if s.Queue == "" {
-		s.Queue = DefaultQueue
+		s.Queue = defaultQueue
 	}
 	if s.Concurrency == 0 {
-		s.Concurrency = DefaultConcurrency
+		s.Concurrency = defaultConcurrency
 	}
 	if s.Logger == nil {
 		s.Logger = zap.NewNop()
