@@ -9,117 +9,101 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// lookupEndpoint creates the backend of an endpoint-backed agent.
+// host makes the backend of an agent with an endpoint: a backend factory, or a hosted provider.
+type host struct {
+	// name is the host for people, and method the method that makes a backend.
+	name, method string
+	validate     func() diag.List
+	make         func() (backend.Backend, error)
+}
+
+// lookupEndpoint creates the backend of an agent with an endpoint.
 func (r *resolver) lookupEndpoint() {
-	factory, errs := r.index.checkEndpoint(r.agent, r.agent.ID, r.pathOf("endpoint"))
+	hosted, endpoint := r.agent.Hosted(), r.agent.Endpoint
+	host, errs := r.index.checkEndpoint(r.agent, r.agent.ID, r.pathOf("endpoint"))
+	if hosted {
+		r.dependOn(onAgentProvider, endpoint.Target)
+	}
 	if errs != nil {
 		r.errs = append(r.errs, errs...)
 		return
 	}
-	kind := r.agent.Endpoint.Kind()
-	remote, err := newBackend(factory, r.agent.Endpoint)
+	made, err := host.newBackend()
 	if err != nil {
 		r.addError(&InvalidEndpointError{
-			Agent: r.agent.ID, Backend: kind,
-			Found: diag.New(diag.InvalidEndpoint, r.pathOf("endpoint"), "%v", err),
-		})
-		return
-	}
-	r.remote = remote
-	r.trace.addChoice("delegated", "the whole turn to backend", kind, "the agent has an endpoint")
-}
-
-// newBackend calls a factory to create an endpoint's backend.
-func newBackend(factory backend.Factory, endpoint *spec.Endpoint) (made backend.Backend, err error) {
-	if panicked := callGuarded("New", func() { made, err = factory.New(endpoint) }); panicked != nil {
-		err = panicked
-	}
-	if err == nil && made == nil {
-		err = errors.New("it made no backend")
-	}
-	if err != nil {
-		return nil, fmt.Errorf("backend %q: %w", endpoint.Kind(), err)
-	}
-	return made, nil
-}
-
-// lookupProvider creates the backend of an agent at a hosted provider.
-func (r *resolver) lookupProvider() {
-	provider, errs := r.index.checkHosted(r.agent, r.agent.ID, r.pathOf("endpoint"))
-	r.dependOn(onAgentProvider, r.agent.Endpoint.Target)
-	if r.errs = append(r.errs, errs...); errs != nil {
-		return
-	}
-	var made backend.Backend
-	var err error
-	if panicked := callGuarded("Host", func() { made, err = provider.Host(r.agent.Endpoint) }); panicked != nil {
-		err = panicked
-	}
-	if err == nil && made == nil {
-		err = errors.New("it made no backend")
-	}
-	if err != nil {
-		r.addError(&InvalidEndpointError{
-			Agent: r.agent.ID, Backend: spec.HostedBackend,
-			Found: diag.New(diag.InvalidEndpoint, r.pathOf("endpoint"), "agent provider %q: %v", r.agent.Endpoint.Target, err),
+			Agent: r.agent.ID, Backend: endpoint.Kind(),
+			Found: diag.New(diag.InvalidEndpoint, r.pathOf("endpoint"), "%s: %v", host.name, err),
 		})
 		return
 	}
 	r.remote = made
-	r.trace.addChoice("hosted", "by agent provider", r.agent.Endpoint.Target, "the agent's answers come from there, its tools run here")
+	if hosted {
+		r.trace.addChoice("hosted", "by agent provider", endpoint.Target, "the agent's answers come from there, its tools run here")
+	} else {
+		r.trace.addChoice("delegated", "the whole turn to backend", endpoint.Kind(), "the agent has an endpoint")
+	}
 }
 
-// checkEndpoint validates the endpoint of an endpoint-backed agent, finds its factory and also lets
-// the factory validate it. Errors name wanting, the agent that needs the endpoint.
-func (x *index) checkEndpoint(agent *spec.Agent, wanting, path string) (backend.Factory, []error) {
+// newBackend creates the backend of the endpoint.
+func (h *host) newBackend() (made backend.Backend, err error) {
+	if panicked := callGuarded(h.method, func() { made, err = h.make() }); panicked != nil {
+		return nil, panicked
+	}
+	if err == nil && made == nil {
+		err = errors.New("it made no backend")
+	}
+	return made, err
+}
+
+// findHost returns the host of an endpoint; nil if it is not registered.
+func (x *index) findHost(agent *spec.Agent) *host {
 	if agent.Hosted() {
-		_, errs := x.checkHosted(agent, wanting, path)
-		return nil, errs
+		id := agent.Endpoint.Target
+		if provider, ok := x.set.AgentProviders.Get(id); ok {
+			return &host{
+				fmt.Sprintf("agent provider %q", id), "Host", func() diag.List { return provider.Validate(agent.Endpoint) },
+				func() (backend.Backend, error) { return provider.Host(agent.Endpoint) },
+			}
+		}
+		return nil
 	}
 	kind := agent.Endpoint.Kind()
-	found := agent.Endpoint.Validate()
-	factory, known := x.set.Backends.Get(kind)
-	if known {
-		err := callGuarded("Validate", func() { found = append(found, factory.Validate(agent.Endpoint)...) })
-		if err != nil {
-			found = append(found, diag.New(diag.InvalidEndpoint, "", "backend %q: %v", kind, err))
+	if factory, ok := x.set.Backends.Get(kind); ok {
+		return &host{
+			fmt.Sprintf("backend %q", kind), "New", func() diag.List { return factory.Validate(agent.Endpoint) },
+			func() (backend.Backend, error) { return factory.New(agent.Endpoint) },
 		}
 	}
-	var errs []error
-	for _, d := range found {
-		d.Path = diag.Join(path, d.Path)
-		errs = append(errs, &InvalidEndpointError{Agent: wanting, Backend: kind, Found: d})
-	}
-	if !known {
-		if agent.Endpoint.Backend != "" {
-			path = diag.Join(path, "backend")
-		}
-		errs = append(errs, &UnsupportedBackendError{Agent: wanting, Backend: kind, Path: path, Known: x.set.Backends.IDs()})
-	}
-	return factory, errs
+	return nil
 }
 
-// checkHosted validates the endpoint of an agent at a hosted provider, and finds the provider.
-// Errors name wanting, the agent that needs the endpoint.
-func (x *index) checkHosted(agent *spec.Agent, wanting, path string) (backend.AgentProvider, []error) {
-	id := agent.Endpoint.Target
-	found := agent.Endpoint.Validate()
-	provider, known := x.set.AgentProviders.Get(id)
-	if known {
-		err := callGuarded("Validate", func() { found = append(found, provider.Validate(agent.Endpoint)...) })
+// checkEndpoint validates the endpoint of an agent, finds its host and also lets the host validate
+// it. Errors name wanting, the agent that needs the endpoint.
+func (x *index) checkEndpoint(agent *spec.Agent, wanting, path string) (*host, []error) {
+	endpoint := agent.Endpoint
+	found, host := endpoint.Validate(), x.findHost(agent)
+	if host != nil {
+		err := callGuarded("Validate", func() { found = append(found, host.validate()...) })
 		if err != nil {
-			found = append(found, diag.New(diag.InvalidEndpoint, "", "agent provider %q: %v", id, err))
+			found = append(found, diag.New(diag.InvalidEndpoint, "", "%s: %v", host.name, err))
 		}
 	}
 	var errs []error
 	for _, d := range found {
 		d.Path = diag.Join(path, d.Path)
-		errs = append(errs, &InvalidEndpointError{Agent: wanting, Backend: spec.HostedBackend, Found: d})
+		errs = append(errs, &InvalidEndpointError{Agent: wanting, Backend: endpoint.Kind(), Found: d})
 	}
-	if !known && id != "" {
+	switch id := endpoint.Target; {
+	case host != nil, agent.Hosted() && id == "":
+	case agent.Hosted():
 		errs = append(errs, &AgentProviderNotFoundError{Reference{
 			ID: id, Agent: wanting, Path: diag.Join(path, "target"), Nearest: x.nearestID("agent provider", id, x.set.AgentProviders.IDs),
 		}})
+	default:
+		if endpoint.Backend != "" {
+			path = diag.Join(path, "backend")
+		}
+		errs = append(errs, &UnsupportedBackendError{Agent: wanting, Backend: endpoint.Kind(), Path: path, Known: x.set.Backends.IDs()})
 	}
-	return provider, errs
+	return host, errs
 }

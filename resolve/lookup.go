@@ -17,13 +17,11 @@ func (r *resolver) lookupModel() {
 	r.trace.beginStage(StageLookup)
 	defer r.trace.endStage()
 	r.trace.addChoice("looked up", "agent", r.agent.ID, r.whereAgent())
-	if r.agent.Hosted() {
-		r.lookupProvider()
-		r.decodePipeline()
-		return
-	}
 	if !r.agent.Local() {
 		r.lookupEndpoint()
+		if r.agent.Hosted() {
+			r.decodePipeline()
+		}
 		return
 	}
 	r.decodePipeline()

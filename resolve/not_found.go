@@ -15,9 +15,7 @@ import (
 func (x *index) modelNotFound(id, agent, path string) error {
 	meant, hint := x.modelHint(id)
 	if hint == "" {
-		meant = x.nearestID("model", id, func() []string {
-			return append(append([]string(nil), x.set.Models.IDs()...), x.set.Pools.IDs()...)
-		})
+		meant = x.nearestID("model", id, func() []string { return slices.Concat(x.set.Models.IDs(), x.set.Pools.IDs()) })
 	}
 	return &ModelNotFoundError{Reference{ID: id, Agent: agent, Path: path, Nearest: meant, Hint: hint}}
 }
