@@ -3,6 +3,7 @@ package telemetry
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -217,12 +218,7 @@ func (w *writer) redactValue(v any) any {
 
 func (w *writer) redactObject(v map[string]any) map[string]any {
 	out := make(map[string]any, len(v))
-	names := make([]string, 0, len(v))
-	for name := range v {
-		names = append(names, name)
-	}
-	slices.Sort(names) // cutting must not depend on map order
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(v)) { // cutting must not depend on map order
 		if w.left <= 0 {
 			w.cut = true
 			break

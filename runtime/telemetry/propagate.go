@@ -3,6 +3,7 @@ package telemetry
 import (
 	"context"
 	"net/http"
+	"strings"
 
 	"go.opentelemetry.io/otel/propagation"
 )
@@ -26,33 +27,18 @@ func Inject(ctx context.Context, header http.Header) {
 // ExtractMetadata is Extract for the metadata of a gRPC request: lower-case names, each with its
 // values.
 func ExtractMetadata(ctx context.Context, metadata map[string][]string) context.Context {
-	return propagator.Extract(ctx, metadataCarrier(metadata))
+	header := make(http.Header, len(metadata))
+	for name, values := range metadata {
+		header[http.CanonicalHeaderKey(name)] = values
+	}
+	return Extract(ctx, header)
 }
 
 // InjectMetadata is Inject for the metadata of a gRPC request.
 func InjectMetadata(ctx context.Context, metadata map[string][]string) {
-	propagator.Inject(ctx, metadataCarrier(metadata))
-}
-
-// metadataCarrier adapts the metadata of a gRPC request to a carrier.
-type metadataCarrier map[string][]string
-
-// Get returns the first value of a name.
-func (m metadataCarrier) Get(key string) string {
-	if values := m[key]; len(values) > 0 {
-		return values[0]
+	header := make(http.Header)
+	Inject(ctx, header)
+	for name, values := range header {
+		metadata[strings.ToLower(name)] = values
 	}
-	return ""
-}
-
-// Set replaces the values of a name.
-func (m metadataCarrier) Set(key, value string) { m[key] = []string{value} }
-
-// Keys returns the names.
-func (m metadataCarrier) Keys() []string {
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	return keys
 }
