@@ -26,43 +26,19 @@ func (b *AgentRuntimeBuilder) WithConfig(f *config.File) *AgentRuntimeBuilder {
 		return b.addInvalid("", "the configuration is nil")
 	}
 	for _, e := range f.Providers {
-		exec, err := createComponent(e, model.Settings{ID: e.ID, Logger: b.componentLogger("provider", e.ID)})
-		if err != nil {
-			exec = model.Unavailable{Err: err}
-		}
-		setFingerprint(b.set, b.set.Providers.Path(e.ID), e.Kind.Type, e.Config)
-		keepDeclaration(b.set, b.set.Providers.Path(e.ID), e, err)
-		b.reportCreate(b.set.Providers.Path(e.ID), "provider", e.ID, err)
-		b.WithProvider(e.ID, exec)
+		settings := model.Settings{ID: e.ID, Logger: b.componentLogger("provider", e.ID)}
+		b.WithProvider(e.ID, makeComponent(b, b.set.Providers.Path(e.ID), "provider", e, settings, func(err error) model.Executor { return model.Unavailable{Err: err} }))
 	}
 	for _, e := range f.Tools {
-		tool, err := createComponent(e, tools.Settings{ID: e.ID, Dir: e.Dir, Logger: b.componentLogger("tool", e.ID)})
-		if err != nil {
-			tool = unavailableTool{err, parametersOf(e.Config)}
-		}
-		setFingerprint(b.set, b.set.Tools.Path(e.ID), e.Kind.Type, e.Config)
-		keepDeclaration(b.set, b.set.Tools.Path(e.ID), e, err)
-		b.reportCreate(b.set.Tools.Path(e.ID), "tool", e.ID, err)
-		b.WithTool(e.ID, tool)
+		b.WithTool(e.ID, b.makeTool(e, tools.Settings{}))
 	}
 	for _, e := range f.Plugins {
-		plugin, err := createComponent(e, plugins.Settings{ID: e.ID, Logger: b.componentLogger("plugin", e.ID)})
-		if err != nil {
-			plugin = unavailablePlugin{}
-		}
-		setFingerprint(b.set, b.set.Plugins.Path(e.ID), e.Kind.Type, e.Config)
-		keepDeclaration(b.set, b.set.Plugins.Path(e.ID), e, err)
-		b.reportCreate(b.set.Plugins.Path(e.ID), "plugin", e.ID, err)
-		b.WithPlugin(e.ID, plugin)
+		settings := plugins.Settings{ID: e.ID, Logger: b.componentLogger("plugin", e.ID)}
+		b.WithPlugin(e.ID, makeComponent(b, b.set.Plugins.Path(e.ID), "plugin", e, settings, func(error) plugins.Plugin { return unavailablePlugin{} }))
 	}
 	for _, e := range f.AgentProviders {
-		provider, err := createComponent(e, backend.AgentProviderSettings{ID: e.ID, Dir: e.Dir, Logger: b.componentLogger("agent_provider", e.ID)})
-		if err != nil {
-			provider = unavailableProvider{err}
-		}
-		setFingerprint(b.set, b.set.AgentProviders.Path(e.ID), e.Kind.Type, e.Config)
-		b.reportCreate(b.set.AgentProviders.Path(e.ID), "agent provider", e.ID, err)
-		b.WithAgentProvider(e.ID, provider)
+		settings := backend.AgentProviderSettings{ID: e.ID, Dir: e.Dir, Logger: b.componentLogger("agent_provider", e.ID)}
+		b.WithAgentProvider(e.ID, makeComponent(b, b.set.AgentProviders.Path(e.ID), "agent provider", e, settings, func(err error) backend.AgentProvider { return unavailableProvider{err} }))
 	}
 	for _, kind := range f.PluginKinds {
 		declared := slices.ContainsFunc(f.Plugins, func(e config.Entry[plugins.Kind]) bool { return e.Kind.Type == kind.Type })
@@ -113,11 +89,27 @@ func createComponent[S, T any](e config.Entry[spec.Kind[S, T]], settings S) (com
 	return e.Kind.Create(settings, e.Config)
 }
 
-// keepDeclaration stores a component's declaration, if it was created and depends on nothing else.
-func keepDeclaration[S, T any](set *registry.Set, path string, e config.Entry[spec.Kind[S, T]], err error) {
-	if e.Kind.Pure && err == nil {
-		set.Declarations[path] = registry.Declaration{Type: e.Kind.Type, Dir: e.Dir, Settings: e.Config}
+// makeComponent makes the component of an entry, or a placeholder and findings if that fails. It
+// stores the fingerprint, and the declaration of a component that depends on nothing else.
+func makeComponent[S, T any](b *AgentRuntimeBuilder, path, what string, e config.Entry[spec.Kind[S, T]], settings S, placeholder func(error) T) T {
+	component, err := createComponent(e, settings)
+	setFingerprint(b.set, path, e.Kind.Type, e.Config)
+	if err != nil {
+		b.reportCreate(path, what, e.ID, err)
+		return placeholder(err)
 	}
+	if e.Kind.Pure {
+		b.set.Declarations[path] = registry.Declaration{Type: e.Kind.Type, Dir: e.Dir, Settings: e.Config}
+	}
+	return component
+}
+
+// makeTool makes the tool of an entry with the restrictions of settings.
+func (b *AgentRuntimeBuilder) makeTool(e config.Entry[tools.Kind], settings tools.Settings) tools.Tool {
+	settings.ID, settings.Dir, settings.Logger = e.ID, e.Dir, b.componentLogger("tool", e.ID)
+	return makeComponent(b, b.set.Tools.Path(e.ID), "tool", e, settings, func(err error) tools.Tool {
+		return unavailableTool{err, parametersOf(e.Config)}
+	})
 }
 
 // setFingerprint stores the fingerprint of a component's settings. It excludes the description,
@@ -144,7 +136,7 @@ func setFingerprint(set *registry.Set, path, typ string, settings any) {
 }
 
 func (b *AgentRuntimeBuilder) reportCreate(path, what, id string, err error) {
-	if err == nil || errors.Is(err, errBroken) {
+	if errors.Is(err, errBroken) {
 		return
 	}
 	found := diag.FromError(err)

@@ -88,16 +88,12 @@ func (b *AgentRuntimeBuilder) putTool(e config.Entry[tools.Kind], brought bool) 
 		b.addError(diag.New(diag.WidenedAccess, path, "the overlay of a tenant cannot replace a tool of the configuration").WithHint("give it another id"))
 		return
 	}
-	settings := tools.Settings{ID: e.ID, Dir: e.Dir, Logger: b.componentLogger("tool", e.ID), PublicOnly: brought}
+	settings := tools.Settings{PublicOnly: brought}
 	if brought && b.set.Tenants.HasOverlays() {
 		settings.AllowPrivate = b.set.Tenants.May.AllowPrivate
 	}
-	tool, err := createComponent(e, settings)
-	if err != nil {
-		tool = unavailableTool{err, parametersOf(e.Config)}
-	}
-	setFingerprint(b.set, path, e.Kind.Type, e.Config)
-	b.reportCreate(path, "tool", e.ID, err)
+	tool := b.makeTool(e, settings)
+	delete(b.set.Declarations, path) // it omits the restrictions
 	_, isBundle := tool.(tools.Bundle)
 	if _, taken := b.set.Tools.Get(e.ID); taken && !isBundle {
 		b.set.Tools.Put(e.ID, tool)
