@@ -89,7 +89,7 @@ func errUnfitStart(kind Kind) error {
 }
 
 func (s gestaltStarts) replace(ctx context.Context, caller service.Caller, id string, in gestaltRecord) (*GestaltStart, error) {
-	known, err := s.kind.readStart(ctx, s.engine, caller, id)
+	known, err := s.engine.GetStart(ctx, caller, s.kind.isSchedule(), id)
 	if err != nil {
 		return nil, explain(err)
 	}
@@ -100,7 +100,7 @@ func (s gestaltStarts) replace(ctx context.Context, caller service.Caller, id st
 }
 
 func (s gestaltStarts) list(ctx context.Context, caller service.Caller, _ *http.Request, _ surfacekit.None) ([]*GestaltStart, error) {
-	found, err := s.kind.listStarts(ctx, s.engine, caller)
+	found, err := s.engine.ListStarts(ctx, caller, s.kind.isSchedule())
 	if err != nil {
 		return nil, explain(err)
 	}
@@ -112,7 +112,7 @@ func (s gestaltStarts) list(ctx context.Context, caller service.Caller, _ *http.
 }
 
 func (s gestaltStarts) get(ctx context.Context, caller service.Caller, r *http.Request, _ surfacekit.None) (*GestaltStart, error) {
-	return viewGestalt(s.kind.readStart(ctx, s.engine, caller, r.PathValue("id")))
+	return viewGestalt(s.engine.GetStart(ctx, caller, s.kind.isSchedule(), r.PathValue("id")))
 }
 
 // GestaltStatus is the response to a request without any other response.

@@ -27,22 +27,6 @@ const (
 
 func (k Kind) isSchedule() bool { return k == Schedules }
 
-// readStart returns the schedule or event trigger with an ID.
-func (k Kind) readStart(ctx context.Context, e *workflow.Engine, caller service.Caller, id string) (*workflow.Start, error) {
-	if k.isSchedule() {
-		return e.Schedule(ctx, caller, id)
-	}
-	return e.EventTrigger(ctx, caller, id)
-}
-
-// listStarts returns the schedules or event triggers of the caller.
-func (k Kind) listStarts(ctx context.Context, e *workflow.Engine, caller service.Caller) ([]*workflow.Start, error) {
-	if k.isSchedule() {
-		return e.Schedules(ctx, caller)
-	}
-	return e.Triggers(ctx, caller)
-}
-
 // starts handles requests for schedules or for event triggers.
 type starts struct {
 	*Surface
@@ -55,7 +39,7 @@ type StartList struct {
 }
 
 func (s starts) list(ctx context.Context, caller service.Caller, _ *http.Request, _ surfacekit.None) (*StartList, error) {
-	found, err := s.kind.listStarts(ctx, s.engine, caller)
+	found, err := s.engine.ListStarts(ctx, caller, s.kind.isSchedule())
 	if err != nil {
 		return nil, explain(err)
 	}
@@ -67,7 +51,7 @@ func (s starts) list(ctx context.Context, caller service.Caller, _ *http.Request
 }
 
 func (s starts) get(ctx context.Context, caller service.Caller, r *http.Request, _ surfacekit.None) (*Start, error) {
-	return viewFound(s.kind.readStart(ctx, s.engine, caller, r.PathValue("id")))
+	return viewFound(s.engine.GetStart(ctx, caller, s.kind.isSchedule(), r.PathValue("id")))
 }
 
 func viewFound(found *workflow.Start, err error) (*Start, error) {

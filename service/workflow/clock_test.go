@@ -160,7 +160,7 @@ func TestAScheduleThatIsPausedMakesUpForNothing(t *testing.T) {
 	}
 	p.look("11:00")
 	p.look("13:10")
-	if s, err := p.Schedule(t.Context(), by, "w"); err != nil || !s.Paused || !s.NextRunAt.IsZero() {
+	if s, err := p.GetStart(t.Context(), by, true, "w"); err != nil || !s.Paused || !s.NextRunAt.IsZero() {
 		t.Errorf("the schedule is %+v (%v)", s, err)
 	}
 	if _, err := p.Pause(t.Context(), by, true, "w", false); err != nil {

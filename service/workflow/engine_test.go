@@ -324,10 +324,10 @@ func TestAnotherTenantSeesNothing(t *testing.T) {
 	if _, err := w.Cancel(t.Context(), foreign, r.ID, ""); !errors.As(err, new(*engine.NotFoundError)) {
 		t.Errorf("another tenant cancels the run: %v", err)
 	}
-	if list, err := w.Triggers(t.Context(), foreign); err != nil || len(list) > 0 {
+	if list, err := w.ListStarts(t.Context(), foreign, false); err != nil || len(list) > 0 {
 		t.Errorf("another tenant sees %d triggers (%v)", len(list), err)
 	}
-	if list, err := w.Triggers(t.Context(), team); err != nil || len(list) != 1 {
+	if list, err := w.ListStarts(t.Context(), team, false); err != nil || len(list) != 1 {
 		t.Errorf("the tenant sees %d triggers (%v)", len(list), err)
 	}
 }

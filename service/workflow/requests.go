@@ -109,66 +109,50 @@ func mayUse(caller service.Caller, w *workflow.Workflow) bool {
 	return !slices.ContainsFunc(steps, func(s workflow.Step) bool { return s.Agent != nil && !caller.Agents.Has(s.Agent.Agent) })
 }
 
-// visible returns the schedules and triggers that the caller sees.
-func (e *Engine) visible(ctx context.Context, caller service.Caller) (all starts, err error) {
+// view returns a start in the callers' form.
+func (d *definition) view() *Start {
+	return &Start{ID: d.id, key: d.key, Workflow: d.flow, Paused: d.paused, Declared: d.declared, CreatedAt: d.createdAt, UpdatedAt: d.updatedAt}
+}
+
+// ListStarts returns the schedules or else the event triggers that the caller sees.
+func (e *Engine) ListStarts(ctx context.Context, caller service.Caller, schedules bool) (list []*Start, err error) {
 	scope, err := runScope(caller)
-	if err == nil {
-		all, err = e.listStarts(ctx, scope)
-	}
-	all.schedules = slices.DeleteFunc(all.schedules, func(s scheduled) bool { return !mayUse(caller, s.flow) })
-	all.triggers = slices.DeleteFunc(all.triggers, func(t eventTrigger) bool { return !mayUse(caller, t.flow) })
-	return all, err
-}
-
-// view returns a schedule in the callers' form.
-func (s *scheduled) view(now time.Time) *Start {
-	v := &Start{ID: s.id, key: s.key, Workflow: s.flow, Schedule: s.schedule, Paused: s.paused, Declared: s.declared, CreatedAt: s.createdAt, UpdatedAt: s.updatedAt}
-	if !s.paused {
-		v.NextRunAt = s.times.Next(now).UTC()
-	}
-	return v
-}
-
-// view returns a trigger in the callers' form.
-func (t *eventTrigger) view() *Start {
-	return &Start{ID: t.id, key: t.key, Workflow: t.flow, Event: t.trigger, Paused: t.paused, Declared: t.declared, CreatedAt: t.createdAt, UpdatedAt: t.updatedAt}
-}
-
-// Schedules returns the schedules that the caller sees.
-func (e *Engine) Schedules(ctx context.Context, caller service.Caller) ([]*Start, error) {
-	all, err := e.visible(ctx, caller)
-	list := make([]*Start, len(all.schedules))
-	for i := range all.schedules {
-		list[i] = all.schedules[i].view(e.now())
-	}
-	return list, err
-}
-
-// Triggers returns the event triggers that the caller sees.
-func (e *Engine) Triggers(ctx context.Context, caller service.Caller) ([]*Start, error) {
-	all, err := e.visible(ctx, caller)
-	list := make([]*Start, len(all.triggers))
-	for i := range all.triggers {
-		list[i] = all.triggers[i].view()
-	}
-	return list, err
-}
-
-// Start returns the schedule or event trigger with an id. The error is a *NotFoundError.
-func (e *Engine) startOf(ctx context.Context, caller service.Caller, kind, id string) (*Start, error) {
-	list, err := e.Schedules(ctx, caller)
-	if kind == kindEvent {
-		list, err = e.Triggers(ctx, caller)
-	}
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range list {
-		if s.ID == id {
-			return s, nil
+	all, err := e.listStarts(ctx, scope)
+	if err != nil {
+		return nil, err
+	}
+	if schedules {
+		for i := range all.schedules {
+			s := &all.schedules[i]
+			v := s.view()
+			if v.Schedule = s.schedule; !s.paused {
+				v.NextRunAt = s.times.Next(e.now()).UTC()
+			}
+			list = append(list, v)
+		}
+	} else {
+		for i := range all.triggers {
+			v := all.triggers[i].view()
+			v.Event = all.triggers[i].trigger
+			list = append(list, v)
 		}
 	}
-	return nil, notFound(kind, id)
+	return slices.DeleteFunc(list, func(s *Start) bool { return !mayUse(caller, s.Workflow) }), nil
+}
+
+// GetStart returns a schedule or an event trigger. The error is a *NotFoundError.
+func (e *Engine) GetStart(ctx context.Context, caller service.Caller, schedule bool, id string) (*Start, error) {
+	list, err := e.ListStarts(ctx, caller, schedule)
+	if err != nil {
+		return nil, err
+	}
+	if i := slices.IndexFunc(list, func(s *Start) bool { return s.ID == id }); i >= 0 {
+		return list[i], nil
+	}
+	return nil, notFound(kindOf(schedule), id)
 }
 
 func notFound(kind, id string) error {
@@ -178,24 +162,12 @@ func notFound(kind, id string) error {
 	return &NotFoundError{kind, id}
 }
 
-// Schedule returns a schedule. The error is a *NotFoundError.
-func (e *Engine) Schedule(ctx context.Context, caller service.Caller, id string) (*Start, error) {
-	return e.startOf(ctx, caller, kindSchedule, id)
-}
-
-// EventTrigger returns an event trigger. The error is a *NotFoundError.
-func (e *Engine) EventTrigger(ctx context.Context, caller service.Caller, id string) (*Start, error) {
-	return e.startOf(ctx, caller, kindEvent, id)
-}
-
 // Save creates or replaces a caller's workflow with one schedule or event trigger. Its runs
 // belong to the caller. The errors are a diagnostic of an invalid workflow, a *NotFoundError, a
 // *DeclaredError, a *LimitError and a *store.ExistsError.
 func (e *Engine) Save(ctx context.Context, caller service.Caller, id string, w *workflow.Workflow, paused, isNew bool) (*Start, error) {
-	kind := kindSchedule
-	if len(w.Schedules) == 0 {
-		kind = kindEvent
-	}
+	schedule := len(w.Schedules) > 0
+	kind := kindOf(schedule)
 	if err := service.CheckID(kind, id); err != nil {
 		return nil, err
 	}
@@ -208,7 +180,7 @@ func (e *Engine) Save(ctx context.Context, caller service.Caller, id string, w *
 	}
 	now := e.now()
 	t := &store.WorkflowTrigger{ID: storedID(caller, id), Kind: kind, Owner: store.Owner{Tenant: caller.Tenant, Subject: caller.Subject}, Paused: paused, CreatedAt: now, UpdatedAt: now}
-	if known, err := e.startOf(ctx, caller, kind, id); err == nil {
+	if known, err := e.GetStart(ctx, caller, schedule, id); err == nil {
 		if known.Declared {
 			return nil, &DeclaredError{kind, id}
 		}
@@ -236,7 +208,7 @@ func (e *Engine) Save(ctx context.Context, caller service.Caller, id string, w *
 		return nil, err
 	}
 	signal(e.changed)
-	return e.startOf(ctx, caller, kind, id)
+	return e.GetStart(ctx, caller, schedule, id)
 }
 
 // saveMade stores a schedule or trigger that a caller creates. If its subject already has one with
@@ -246,7 +218,7 @@ func (e *Engine) saveMade(ctx context.Context, caller service.Caller, t *store.W
 	if caller.Agents == nil || !errors.As(err, new(*store.ExistsError)) {
 		return err
 	}
-	if _, hidden := e.startOf(ctx, caller, t.Kind, id); !errors.As(hidden, new(*NotFoundError)) {
+	if _, hidden := e.GetStart(ctx, caller, t.Kind == kindSchedule, id); !errors.As(hidden, new(*NotFoundError)) {
 		return err
 	}
 	t.ID += idSeparator + uuid.NewString()
@@ -265,7 +237,7 @@ const idSeparator = "\x1f"
 // Delete deletes a schedule or an event trigger that the caller created.
 func (e *Engine) Delete(ctx context.Context, caller service.Caller, schedule bool, id string) error {
 	kind := kindOf(schedule)
-	s, err := e.startOf(ctx, caller, kind, id)
+	s, err := e.GetStart(ctx, caller, schedule, id)
 	if err != nil {
 		return err
 	}
@@ -295,7 +267,7 @@ func kindOf(schedule bool) string {
 // start no run, even after it.
 func (e *Engine) Pause(ctx context.Context, caller service.Caller, schedule bool, id string, paused bool) (*Start, error) {
 	kind := kindOf(schedule)
-	s, err := e.startOf(ctx, caller, kind, id)
+	s, err := e.GetStart(ctx, caller, schedule, id)
 	if err != nil {
 		return nil, err
 	}
@@ -312,7 +284,7 @@ func (e *Engine) Pause(ctx context.Context, caller service.Caller, schedule bool
 		return nil, err
 	}
 	signal(e.changed)
-	return e.startOf(ctx, caller, kind, id)
+	return e.GetStart(ctx, caller, schedule, id)
 }
 
 // RunQuery selects a page of runs.

@@ -95,7 +95,7 @@ func (w *world) awaitRun(caller service.Caller, kind engine.TriggerKind) *engine
 
 func (w *world) schedulesOf(caller service.Caller) string {
 	w.Helper()
-	list, err := w.Schedules(w.Context(), caller)
+	list, err := w.ListStarts(w.Context(), caller, true)
 	if err != nil {
 		w.Fatal(err)
 	}
