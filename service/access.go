@@ -142,22 +142,17 @@ func hideNearest(caller Caller, err error) error {
 	return err
 }
 
-// turnFilter returns a function that reports whether a turn of the caller's owner, given by id, is
-// visible to the caller. It reads each turn once.
-func (c *core) turnFilter(ctx context.Context, caller Caller) func(id string) (bool, error) {
-	known := make(map[string]bool)
-	return func(id string) (bool, error) {
-		if caller.Agents == nil {
-			return true, nil
+// keepVisible removes the records of a list that are hidden from the caller.
+func keepVisible[T any](list []T, sees func(T) (bool, error)) ([]T, error) {
+	kept := list[:0]
+	for _, record := range list {
+		ok, err := sees(record)
+		if err != nil {
+			return nil, err
 		}
-		if sees, ok := known[id]; ok {
-			return sees, nil
+		if ok {
+			kept = append(kept, record)
 		}
-		_, err := c.readTurn(ctx, caller, id)
-		if err != nil && !errors.Is(err, store.ErrNotFound) {
-			return false, err
-		}
-		known[id] = err == nil
-		return err == nil, nil
 	}
+	return kept, nil
 }

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -86,15 +87,6 @@ func (s *Turns) ListFeedback(ctx context.Context, caller Caller, q store.Feedbac
 		return page, err
 	}
 	page, err = s.settings.Store.Feedback(ctx, q)
-	if err != nil {
-		return page, err
-	}
-	visible := make([]*store.Feedback, 0, len(page.Feedback))
-	for _, f := range page.Feedback {
-		if caller.seesTurnsOf(f.AgentID) {
-			visible = append(visible, f)
-		}
-	}
-	page.Feedback = visible
-	return page, nil
+	page.Feedback = slices.DeleteFunc(page.Feedback, func(f *store.Feedback) bool { return !caller.seesTurnsOf(f.AgentID) })
+	return page, err
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/agentruntime/agentruntime/internal/sessionstart"
 	"github.com/agentruntime/agentruntime/store"
@@ -39,25 +38,14 @@ func (s *Sessions) ListSessions(ctx context.Context, caller Caller, q store.Sess
 	if err != nil {
 		return page, err
 	}
-	page.Sessions = slices.DeleteFunc(page.Sessions, func(session *store.Session) bool { return session.State == store.SessionStarting })
-	for _, session := range page.Sessions {
+	page.Sessions, err = keepVisible(page.Sessions, func(session *store.Session) (bool, error) {
 		s.hideCurrent(session)
-	}
-	if caller.Agents == nil {
-		return page, nil
-	}
-	visible := make([]*store.Session, 0, len(page.Sessions))
-	for _, session := range page.Sessions {
-		sees, err := s.seesSession(ctx, caller, session)
-		if err != nil {
-			return store.SessionPage{}, err
+		if session.State == store.SessionStarting {
+			return false, nil
 		}
-		if sees {
-			visible = append(visible, session)
-		}
-	}
-	page.Sessions = visible
-	return page, nil
+		return s.seesSession(ctx, caller, session)
+	})
+	return page, err
 }
 
 // UpdateSession applies a patch and returns the session. Archiving a session deletes its

@@ -99,18 +99,19 @@ func (w *Webhooks) ListWebhooks(ctx context.Context, caller Caller, q store.Webh
 	if err != nil || caller.Agents == nil {
 		return page, err
 	}
-	visible, sees := make([]*store.Webhook, 0, len(page.Webhooks)), w.turnFilter(ctx, caller)
-	for _, hook := range page.Webhooks {
-		ok, err := sees(hook.TurnID)
-		if err != nil {
-			return store.WebhookPage{}, err
+	known := make(map[string]bool) // visible turns, by id
+	page.Webhooks, err = keepVisible(page.Webhooks, func(hook *store.Webhook) (bool, error) {
+		sees, ok := known[hook.TurnID]
+		if !ok {
+			var err error
+			if sees, err = w.seesTurnID(ctx, caller, hook.TurnID); err != nil {
+				return false, err
+			}
+			known[hook.TurnID] = sees
 		}
-		if ok {
-			visible = append(visible, hook)
-		}
-	}
-	page.Webhooks = visible
-	return page, nil
+		return sees, nil
+	})
+	return page, err
 }
 
 // DeleteWebhook deletes a webhook of a turn. When it returns, this process sends the receiver
