@@ -1,11 +1,12 @@
 package cli
 
 import (
-	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 )
 
 // TestRemoteCommandsShowServer checks the usage line of every command with the flag --server.

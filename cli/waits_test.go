@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/agentruntime/agentruntime/cli/internal/command"
 	"io"
 	"net"
 	"net/http"
@@ -18,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/agentruntime/agentruntime/cli/internal/command"
 )
 
 // peerThatAsks is the configuration of a server whose agent needs approval to pay.

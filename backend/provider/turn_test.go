@@ -5,14 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/event/interaction"
-	"github.com/agentruntime/agentruntime/internal/display"
-	"github.com/agentruntime/agentruntime/internal/providerproto"
-	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/model/scripted"
-	"github.com/agentruntime/agentruntime/runtime"
-	"github.com/google/go-cmp/cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,9 +12,17 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/builder"
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/event/interaction"
+	"github.com/agentruntime/agentruntime/internal/display"
+	"github.com/agentruntime/agentruntime/internal/providerproto"
 	"github.com/agentruntime/agentruntime/internal/testkit/providertest"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/scripted"
+	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestATurnStreamsAndCallsTools(t *testing.T) {

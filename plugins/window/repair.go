@@ -1,10 +1,10 @@
 package window
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/agentruntime/agentruntime/model"
-	"iter"
 )
 
 // interrupted is the result for a call without one.

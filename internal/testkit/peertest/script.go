@@ -4,13 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"github.com/agentruntime/agentruntime/internal/a2awire"
 	"io"
 	"net/http"
 	"sync"
 	"testing"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/agentruntime/agentruntime/internal/a2awire"
 )
 
 // The methods of the protocol over JSON-RPC.

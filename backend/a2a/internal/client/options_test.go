@@ -2,7 +2,6 @@ package client
 
 import (
 	"encoding/json"
-	"go.uber.org/zap"
 	"maps"
 	"reflect"
 	"slices"
@@ -11,9 +10,9 @@ import (
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
-
 	"github.com/agentruntime/agentruntime/internal/testkit/peertest"
 	"github.com/agentruntime/agentruntime/spec"
+	"go.uber.org/zap"
 )
 
 func TestOptionsHaveDefaults(t *testing.T) {
