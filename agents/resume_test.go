@@ -160,3 +160,22 @@ func TestAnInvalidMessageBesideAnAnswerChangesNothing(t *testing.T) {
 		}
 	}
 }
+
+func TestASnapshotMustBeInTheSessionOfItsSource(t *testing.T) {
+	eachStore(t, func(t *testing.T, open opener) {
+		p := newPlaceOn(t, open)
+		out, err := p.agent.RunText(t.Context(), agents.FromSession("s"), "work")
+		if err != nil {
+			t.Fatal(err)
+		}
+		snapshot := agents.FromSnapshot(out.SnapshotID)
+		if next, err := p.agent.RunText(t.Context(), snapshot.InSession("s"), "hello"); err != nil || next.Error != nil {
+			t.Error("its own session:", err, next)
+		}
+		for _, other := range []string{"other", ""} {
+			if _, err := p.agent.RunText(t.Context(), snapshot.InSession(other), "hello"); err == nil {
+				t.Errorf("no error for the session %q", other)
+			}
+		}
+	})
+}

@@ -32,6 +32,15 @@ func FromSnapshot(id string) Source {
 	return s
 }
 
+// InSession returns the source for a snapshot that must belong to a session.
+func (s Source) InSession(id string) Source {
+	if id == "" && s.err == nil {
+		s.err = newError(wire.StatusInvalidArgument, "the session id is empty")
+	}
+	s.init.SessionID = id
+	return s
+}
+
 // FromState continues from a state kept by the client, from an output of a client-managed agent.
 func (a *Agent[S]) FromState(state *State[S]) Source {
 	encoded, err := encodeState(state)
