@@ -177,7 +177,7 @@ func (c *Client) publish(ctx context.Context, change *Change, body any, path ...
 
 // Publish publishes a document.
 func (c *Client) Publish(ctx context.Context, document json.RawMessage, change *Change) (*Published, error) {
-	return c.publish(ctx, change, PublishRequest{Document: document, Note: change.Note}, "revisions")
+	return c.publish(ctx, change, publishRequest{Document: document, Note: change.Note}, "revisions")
 }
 
 // RollBack publishes the document of an earlier revision again.
@@ -197,12 +197,12 @@ func (c *Client) ListTenantVariables(ctx context.Context, tenant string) (*Varia
 
 // SetTenantVariable sets a variable of a tenant. The response does not contain secret values.
 func (c *Client) SetTenantVariable(ctx context.Context, tenant, name, value string) (*service.TenantVariable, error) {
-	return send[service.TenantVariable](ctx, c, http.MethodPut, []string{"tenants", tenant, "variables", name}, nil, VariableRequest{&value})
+	return send[service.TenantVariable](ctx, c, http.MethodPut, []string{"tenants", tenant, "variables", name}, nil, variableRequest{&value})
 }
 
 // DeleteTenantVariable deletes a tenant's value of a variable.
 func (c *Client) DeleteTenantVariable(ctx context.Context, tenant, name string) error {
-	_, err := send[DeletedVariable](ctx, c, http.MethodDelete, []string{"tenants", tenant, "variables", name}, nil, nil)
+	_, err := send[deletedVariable](ctx, c, http.MethodDelete, []string{"tenants", tenant, "variables", name}, nil, nil)
 	return err
 }
 

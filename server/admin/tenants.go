@@ -61,8 +61,8 @@ func overlayOf(r *fleet.Revision) TenantOverlay {
 	return TenantOverlay{Tenant: r.Tenant, Number: r.Number, Hash: r.Hash, Author: r.Author, CreatedAt: r.CreatedAt}
 }
 
-// CurrentOverlay is the current revision of a tenant with its document.
-type CurrentOverlay struct {
+// currentOverlay is the current revision of a tenant with its document.
+type currentOverlay struct {
 	Revision
 
 	// HeldOver is the hash of the base that the tenant stays over, because its overlay
@@ -70,7 +70,7 @@ type CurrentOverlay struct {
 	HeldOver string `json:"held_over,omitempty"`
 }
 
-func (s *Surface) readTenant(ctx context.Context, caller service.Caller, r *http.Request, _ none) (*CurrentOverlay, error) {
+func (s *Surface) readTenant(ctx context.Context, caller service.Caller, r *http.Request, _ none) (*currentOverlay, error) {
 	t, err := s.tenantOf(caller, r)
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func (s *Surface) readTenant(ctx context.Context, caller service.Caller, r *http
 		return nil, refuse(err)
 	}
 	held, err := t.HeldOver(ctx)
-	return &CurrentOverlay{*s.wholeRevision(current, current.Number), held}, err
+	return &currentOverlay{*s.wholeRevision(current, current.Number), held}, err
 }
 
 // TenantsProof is the result of proving tenants' overlays over a new base.

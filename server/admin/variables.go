@@ -25,13 +25,13 @@ type VariableList struct {
 	Variables []service.TenantVariable `json:"variables"`
 }
 
-// VariableRequest is the new value of a variable.
-type VariableRequest struct {
+// variableRequest is the new value of a variable.
+type variableRequest struct {
 	Value *string `json:"value"`
 }
 
-// DeletedVariable names a variable that the tenant no longer sets.
-type DeletedVariable struct {
+// deletedVariable names a variable that the tenant no longer sets.
+type deletedVariable struct {
 	Name string `json:"name"`
 }
 
@@ -44,7 +44,7 @@ func (s *Surface) listVariables(ctx context.Context, caller service.Caller, r *h
 	return &VariableList{list}, err
 }
 
-func (s *Surface) setVariable(ctx context.Context, caller service.Caller, r *http.Request, in VariableRequest) (*service.TenantVariable, error) {
+func (s *Surface) setVariable(ctx context.Context, caller service.Caller, r *http.Request, in variableRequest) (*service.TenantVariable, error) {
 	t, err := s.tenantOf(caller, r)
 	if err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func (s *Surface) setVariable(ctx context.Context, caller service.Caller, r *htt
 	return set, err
 }
 
-func (s *Surface) deleteVariable(ctx context.Context, caller service.Caller, r *http.Request, _ none) (*DeletedVariable, error) {
+func (s *Surface) deleteVariable(ctx context.Context, caller service.Caller, r *http.Request, _ none) (*deletedVariable, error) {
 	t, err := s.tenantOf(caller, r)
 	if err != nil {
 		return nil, err
@@ -76,5 +76,5 @@ func (s *Surface) deleteVariable(ctx context.Context, caller service.Caller, r *
 	if err := s.service.DeleteTenantVariable(ctx, t.Name(), name); err != nil {
 		return nil, err
 	}
-	return &DeletedVariable{name}, nil
+	return &deletedVariable{name}, nil
 }

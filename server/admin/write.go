@@ -19,8 +19,8 @@ type entryRequest struct {
 	Note string `json:"note,omitempty"`
 }
 
-// PublishRequest is a document to publish.
-type PublishRequest struct {
+// publishRequest is a document to publish.
+type publishRequest struct {
 	Document json.RawMessage `json:"document"`
 	Note     string          `json:"note,omitempty"`
 }
@@ -144,7 +144,7 @@ func (e entries) change(ctx context.Context, caller service.Caller, r *http.Requ
 	})
 }
 
-func (s *Surface) publishDocument(ctx context.Context, caller service.Caller, r *http.Request, in PublishRequest, report func(done, total int)) (*Published, error) {
+func (s *Surface) publishDocument(ctx context.Context, caller service.Caller, r *http.Request, in publishRequest, report func(done, total int)) (*Published, error) {
 	if len(in.Document) == 0 || in.Document[0] != '{' {
 		return nil, &service.InvalidError{Field: "document", Problem: "must be an object"}
 	}

@@ -11,7 +11,7 @@ import (
 
 // Component returns the protocol as a component of a program.
 func Component() component.Surface {
-	return component.Surface{Name: settings.SurfaceAgentRuns, Roots: []string{"/api/v1/workspaces/", "/api/a2a/"}, Errors: (*Surface)(nil), New: newComponent, Scopes: []string{ScopeIdentity}}
+	return component.Surface{Name: settings.SurfaceAgentRuns, Roots: []string{"/api/v1/workspaces/", "/api/a2a/"}, Errors: (*Surface)(nil), New: newComponent, Scopes: []string{scopeIdentity}}
 }
 
 // newComponent returns nil if the configuration disables the protocol.

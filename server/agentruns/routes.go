@@ -36,7 +36,7 @@ func (s *Surface) Routes() []server.Route {
 			_, err := c.getRun(c.r.Context())
 			return err
 		}, "feedback is not supported")),
-		s.newRoute("GET /api/oauth/userinfo", ScopeIdentity, "userInfo", (*call).userInfo),
+		s.newRoute("GET /api/oauth/userinfo", scopeIdentity, "userInfo", (*call).userInfo),
 		// The response takes as long as the run.
 		s.newRoute("POST "+a2aPath+"/agents/{agent}", settings.ScopeA2AInvoke, "callAgent", (*call).a2aSend).WithNewTurn().WithStream(),
 		s.newRoute("GET "+a2aPath+"/agents/{agent}/.well-known/agent-card.json", settings.ScopeA2ADiscovery, "agentCard", (*call).a2aCard),

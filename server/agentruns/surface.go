@@ -86,8 +86,8 @@ func New(s Settings) (*Surface, error) {
 }
 
 const (
-	// ScopeIdentity allows callers to read their own identity.
-	ScopeIdentity = "mantyx.identity:read"
+	// scopeIdentity allows callers to read their own identity.
+	scopeIdentity = "mantyx.identity:read"
 	// TokenPrefix is the prefix that clients expect of access tokens.
 	TokenPrefix = "mantyx_"
 )

@@ -92,12 +92,12 @@ func (c *Client) GetRun(ctx context.Context, id string) (*RunView, error) {
 
 // CancelRun requests the cancellation of a run.
 func (c *Client) CancelRun(ctx context.Context, id, reason string) (*RunView, error) {
-	return send[RunView](ctx, c, http.MethodPost, nil, CancelRequest{reason}, "runs", id, "cancel")
+	return send[RunView](ctx, c, http.MethodPost, nil, cancelRequest{reason}, "runs", id, "cancel")
 }
 
 // ListInteractions returns the pending interactions of a run.
 func (c *Client) ListInteractions(ctx context.Context, id string) ([]interaction.Request, error) {
-	list, err := send[AwaitedList](ctx, c, http.MethodGet, nil, nil, "runs", id, "interactions")
+	list, err := send[awaitedList](ctx, c, http.MethodGet, nil, nil, "runs", id, "interactions")
 	return list.Items, err
 }
 

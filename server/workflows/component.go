@@ -16,18 +16,18 @@ func newComponent(s component.Settings) (server.Surface, error) {
 	if !s.File.Server.Workflows.On() {
 		return nil, nil //nolint:nilnil // it is disabled
 	}
-	return New(s.Workflows)
+	return &surface{s.Workflows}, nil
 }
 
 // GestaltComponent returns the protocol of Gestalt's clients as a component of a program. It needs the
 // protocols of workflows and of sessions.
 func GestaltComponent() component.Surface {
-	return component.Surface{Name: "gestalt", Roots: []string{"/api/v1/workflow/"}, Errors: (*Gestalt)(nil), New: newGestaltComponent}
+	return component.Surface{Name: "gestalt", Roots: []string{"/api/v1/workflow/"}, Errors: (*gestalt)(nil), New: newGestaltComponent}
 }
 
 func newGestaltComponent(s component.Settings) (server.Surface, error) {
 	if c := &s.File.Server; !c.Workflows.On() || !c.Sessions.On() {
 		return nil, nil //nolint:nilnil // it is disabled
 	}
-	return NewGestalt(s.Workflows, s.Logger)
+	return &gestalt{s.Workflows, s.Logger}, nil
 }

@@ -25,7 +25,7 @@ const (
 	cloudEvents = "application/cloudevents-batch+json"
 )
 
-// Published is the response to a request with one event, and PublishedBatch to one with several.
+// Published is the response to a request with one event, and publishedBatch to one with several.
 type Published struct {
 	Status string         `json:"status"`
 	Event  workflow.Event `json:"event"`
@@ -33,15 +33,15 @@ type Published struct {
 	Runs int `json:"runs"`
 }
 
-// PublishedBatch is the response to a request with several events.
-type PublishedBatch struct {
+// publishedBatch is the response to a request with several events.
+type publishedBatch struct {
 	Status string           `json:"status"`
 	Events []workflow.Event `json:"events"`
 	Runs   int              `json:"runs"`
 }
 
 // publish accepts events in the native form, or as CloudEvents 1.0 in any of their forms.
-func (s *Surface) publish(w http.ResponseWriter, r *http.Request, caller service.Caller) error {
+func (s *surface) publish(w http.ResponseWriter, r *http.Request, caller service.Caller) error {
 	events, batch, err := readEvents(r)
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ func (s *Surface) publish(w http.ResponseWriter, r *http.Request, caller service
 		return explain(err)
 	}
 	if batch {
-		return server.WriteJSON(w, http.StatusAccepted, PublishedBatch{"published", append([]workflow.Event{}, taken...), created})
+		return server.WriteJSON(w, http.StatusAccepted, publishedBatch{"published", append([]workflow.Event{}, taken...), created})
 	}
 	return server.WriteJSON(w, http.StatusAccepted, Published{"published", taken[0], created})
 }
@@ -209,7 +209,7 @@ func attributesOf(attributes map[string]string) (ev workflow.Event, err error) {
 }
 
 // receive accepts a signed request. The response does not reveal whether the webhook exists.
-func (s *Surface) receive(w http.ResponseWriter, r *http.Request) {
+func (s *surface) receive(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err == nil {
 		err = server.CheckPayload(body)

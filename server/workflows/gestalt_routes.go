@@ -14,15 +14,15 @@ import (
 )
 
 // OpenAPI describes the protocol.
-func (g *Gestalt) OpenAPI() []byte {
+func (g *gestalt) OpenAPI() []byte {
 	return server.DescribeErrors[surfacekit.GestaltError]("Workflows for Gestalt", g.Routes())
 }
 
 // DeferDescription does nothing: tests check the description against the routes.
-func (*Gestalt) DeferDescription() {}
+func (*gestalt) DeferDescription() {}
 
 // Routes returns the routes of the protocol.
-func (g *Gestalt) Routes() []server.Route {
+func (g *gestalt) Routes() []server.Route {
 	const read, write = settings.ScopeRunsRead, settings.ScopeRunsWrite
 	schedules, triggers := gestaltStarts{g, Schedules}, gestaltStarts{g, EventTriggers}
 	createSchedule := server.Answer("POST "+gestaltPath+"/schedules", write, func(w http.ResponseWriter, r *http.Request, caller service.Caller) error {
@@ -35,13 +35,13 @@ func (g *Gestalt) Routes() []server.Route {
 	publish.Begins = true
 	routes := []server.Route{
 		createSchedule.WithBody(flow.GestaltSchedule{}).WithQuery(), createTrigger.WithBody(flow.GestaltTrigger{}).WithQuery(), publish,
-		server.Handle("PUT "+gestaltPath+"/schedules/{id}", write, func(ctx context.Context, caller service.Caller, r *http.Request, in flow.GestaltSchedule) (*GestaltStart, error) {
+		server.Handle("PUT "+gestaltPath+"/schedules/{id}", write, func(ctx context.Context, caller service.Caller, r *http.Request, in flow.GestaltSchedule) (*gestaltStart, error) {
 			return schedules.replace(ctx, caller, r.PathValue("id"), &in)
 		}),
-		server.Handle("PUT "+gestaltPath+"/event-triggers/{id}", write, func(ctx context.Context, caller service.Caller, r *http.Request, in flow.GestaltTrigger) (*GestaltStart, error) {
+		server.Handle("PUT "+gestaltPath+"/event-triggers/{id}", write, func(ctx context.Context, caller service.Caller, r *http.Request, in flow.GestaltTrigger) (*gestaltStart, error) {
 			return triggers.replace(ctx, caller, r.PathValue("id"), &in)
 		}),
-		server.Typed[surfacekit.None, []*GestaltRun](server.Answer("GET "+gestaltPath+"/runs", read, g.listRuns)).WithQuery("plugin", "status", "after"),
+		server.Typed[surfacekit.None, []*gestaltRun](server.Answer("GET "+gestaltPath+"/runs", read, g.listRuns)).WithQuery("plugin", "status", "after"),
 		server.Handle("GET "+gestaltPath+"/runs/{id}", read, g.getRun),
 		server.Handle("POST "+gestaltPath+"/runs/{id}/cancel", write, g.cancelRun),
 	}
@@ -59,7 +59,7 @@ func (g *Gestalt) Routes() []server.Route {
 }
 
 // publish takes one event.
-func (g *Gestalt) publish(w http.ResponseWriter, r *http.Request, caller service.Caller) error {
+func (g *gestalt) publish(w http.ResponseWriter, r *http.Request, caller service.Caller) error {
 	var ev workflow.Event
 	if err := server.ReadJSON(r, &ev, true); err != nil {
 		return err

@@ -13,14 +13,14 @@ import (
 	flow "github.com/agentruntime/agentruntime/spec/workflow"
 )
 
-// GestaltRun is a run in the form that Gestalt's clients see.
-type GestaltRun struct {
+// gestaltRun is a run in the form that Gestalt's clients see.
+type gestaltRun struct {
 	ID            string             `json:"id"`
 	Provider      string             `json:"provider"`
 	Status        string             `json:"status"`
 	Target        flow.GestaltTarget `json:"target"`
 	Trigger       Trigger            `json:"trigger"`
-	CreatedBy     GestaltActor       `json:"createdBy"`
+	CreatedBy     gestaltActor       `json:"createdBy"`
 	CreatedAt     time.Time          `json:"createdAt"`
 	StartedAt     time.Time          `json:"startedAt,omitzero"`
 	CompletedAt   time.Time          `json:"completedAt,omitzero"`
@@ -32,13 +32,13 @@ type GestaltRun struct {
 	FinalOutput json.RawMessage `json:"finalOutput,omitempty"`
 }
 
-// GestaltActor is the owner of a run.
-type GestaltActor struct {
+// gestaltActor is the owner of a run.
+type gestaltActor struct {
 	SubjectID   string `json:"subjectId"`
 	SubjectKind string `json:"subjectKind"`
 }
 
-func viewGestaltRun(r *workflow.Run, err error) (*GestaltRun, error) {
+func viewGestaltRun(r *workflow.Run, err error) (*gestaltRun, error) {
 	if err != nil {
 		return nil, explain(err)
 	}
@@ -47,9 +47,9 @@ func viewGestaltRun(r *workflow.Run, err error) (*GestaltRun, error) {
 		return nil, err
 	}
 	own := viewRun(r)
-	v := &GestaltRun{
+	v := &gestaltRun{
 		ID: own.ID, Provider: flow.GestaltProvider, Status: own.Status, Target: w.ToGestaltTarget(), Trigger: own.Trigger,
-		CreatedBy: GestaltActor{own.CreatedBy, "user"}, CreatedAt: own.CreatedAt, StartedAt: own.StartedAt, CompletedAt: own.CompletedAt,
+		CreatedBy: gestaltActor{own.CreatedBy, "user"}, CreatedAt: own.CreatedAt, StartedAt: own.StartedAt, CompletedAt: own.CompletedAt,
 		StatusMessage: own.StatusMessage, ResultBody: string(own.FinalOutput), Steps: own.Steps, FinalStepID: own.FinalStepID, FinalOutput: own.FinalOutput,
 	}
 	if v.Status == "waiting" {
@@ -68,13 +68,13 @@ func viewGestaltRun(r *workflow.Run, err error) (*GestaltRun, error) {
 // nextHeader has the value of after for the next page of runs.
 const nextHeader = "X-Next-After"
 
-func (g *Gestalt) listRuns(w http.ResponseWriter, r *http.Request, caller service.Caller) error {
+func (g *gestalt) listRuns(w http.ResponseWriter, r *http.Request, caller service.Caller) error {
 	q := r.URL.Query()
 	found, next, err := g.engine.ListRuns(r.Context(), caller, workflow.RunQuery{Status: q.Get("status"), After: q.Get("after"), Whole: true})
 	if err != nil {
 		return explain(err)
 	}
-	list := []*GestaltRun{}
+	list := []*gestaltRun{}
 	for _, one := range found {
 		v, err := viewGestaltRun(one, nil)
 		if err != nil {
@@ -90,10 +90,10 @@ func (g *Gestalt) listRuns(w http.ResponseWriter, r *http.Request, caller servic
 	return server.WriteJSON(w, http.StatusOK, list)
 }
 
-func (g *Gestalt) getRun(ctx context.Context, caller service.Caller, r *http.Request, _ surfacekit.None) (*GestaltRun, error) {
+func (g *gestalt) getRun(ctx context.Context, caller service.Caller, r *http.Request, _ surfacekit.None) (*gestaltRun, error) {
 	return viewGestaltRun(g.engine.GetRun(ctx, caller, r.PathValue("id")))
 }
 
-func (g *Gestalt) cancelRun(ctx context.Context, caller service.Caller, r *http.Request, in CancelRequest) (*GestaltRun, error) {
+func (g *gestalt) cancelRun(ctx context.Context, caller service.Caller, r *http.Request, in cancelRequest) (*gestaltRun, error) {
 	return viewGestaltRun(g.engine.Cancel(ctx, caller, r.PathValue("id"), in.Reason))
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// GestaltStart is a schedule or a trigger in the form that Gestalt's clients see.
-type GestaltStart struct {
+// gestaltStart is a schedule or a trigger in the form that Gestalt's clients see.
+type gestaltStart struct {
 	ID        string             `json:"id"`
 	Provider  string             `json:"provider"`
 	Cron      string             `json:"cron,omitempty"`
@@ -29,11 +29,11 @@ type GestaltStart struct {
 	UpdatedAt time.Time          `json:"updatedAt,omitzero"`
 }
 
-func viewGestalt(s *workflow.Start, err error) (*GestaltStart, error) {
+func viewGestalt(s *workflow.Start, err error) (*gestaltStart, error) {
 	if err != nil {
 		return nil, explain(err)
 	}
-	v := &GestaltStart{
+	v := &gestaltStart{
 		ID: s.ID, Provider: flow.GestaltProvider, Target: s.Workflow.ToGestaltTarget(), Paused: s.Paused,
 		NextRunAt: s.NextRunAt, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt,
 	}
@@ -47,7 +47,7 @@ func viewGestalt(s *workflow.Start, err error) (*GestaltStart, error) {
 
 // gestaltStarts handles requests for schedules or for event triggers.
 type gestaltStarts struct {
-	*Gestalt
+	*gestalt
 	kind Kind
 }
 
@@ -68,7 +68,7 @@ func createGestalt(s gestaltStarts, w http.ResponseWriter, r *http.Request, call
 }
 
 // save creates or replaces a schedule or trigger.
-func (s gestaltStarts) save(ctx context.Context, caller service.Caller, id string, in gestaltRecord, isNew bool) (*GestaltStart, error) {
+func (s gestaltStarts) save(ctx context.Context, caller service.Caller, id string, in gestaltRecord, isNew bool) (*gestaltStart, error) {
 	w, found := in.Workflow(id)
 	if found = append(found, w.Validate()...); len(found) > 0 {
 		return nil, &service.InvalidError{Field: found[0].Path, Problem: found[0].Message}
@@ -88,7 +88,7 @@ func errUnfitStart(kind Kind) error {
 	return &server.Refusal{Status: http.StatusConflict, Code: "unfit", Message: "the workflow has fields that this spelling lacks, such as retry or concurrency, and replacing it would remove them: use PUT " + prefix + "/" + string(kind) + "/{id}"}
 }
 
-func (s gestaltStarts) replace(ctx context.Context, caller service.Caller, id string, in gestaltRecord) (*GestaltStart, error) {
+func (s gestaltStarts) replace(ctx context.Context, caller service.Caller, id string, in gestaltRecord) (*gestaltStart, error) {
 	known, err := s.engine.GetStart(ctx, caller, s.kind.isSchedule(), id)
 	if err != nil {
 		return nil, explain(err)
@@ -99,34 +99,34 @@ func (s gestaltStarts) replace(ctx context.Context, caller service.Caller, id st
 	return s.save(ctx, caller, id, in, false)
 }
 
-func (s gestaltStarts) list(ctx context.Context, caller service.Caller, _ *http.Request, _ surfacekit.None) ([]*GestaltStart, error) {
+func (s gestaltStarts) list(ctx context.Context, caller service.Caller, _ *http.Request, _ surfacekit.None) ([]*gestaltStart, error) {
 	found, err := s.engine.ListStarts(ctx, caller, s.kind.isSchedule())
 	if err != nil {
 		return nil, explain(err)
 	}
-	list := make([]*GestaltStart, len(found))
+	list := make([]*gestaltStart, len(found))
 	for i, one := range found {
 		list[i], _ = viewGestalt(one, nil)
 	}
 	return list, nil
 }
 
-func (s gestaltStarts) get(ctx context.Context, caller service.Caller, r *http.Request, _ surfacekit.None) (*GestaltStart, error) {
+func (s gestaltStarts) get(ctx context.Context, caller service.Caller, r *http.Request, _ surfacekit.None) (*gestaltStart, error) {
 	return viewGestalt(s.engine.GetStart(ctx, caller, s.kind.isSchedule(), r.PathValue("id")))
 }
 
-// GestaltStatus is the response to a request without any other response.
-type GestaltStatus struct {
+// gestaltStatus is the response to a request without any other response.
+type gestaltStatus struct {
 	Status string `json:"status"`
 }
 
-func (s gestaltStarts) remove(ctx context.Context, caller service.Caller, r *http.Request, _ surfacekit.None) (*GestaltStatus, error) {
+func (s gestaltStarts) remove(ctx context.Context, caller service.Caller, r *http.Request, _ surfacekit.None) (*gestaltStatus, error) {
 	if err := s.engine.Delete(ctx, caller, s.kind.isSchedule(), r.PathValue("id")); err != nil {
 		return nil, explain(err)
 	}
-	return &GestaltStatus{"deleted"}, nil
+	return &gestaltStatus{"deleted"}, nil
 }
 
-func (s gestaltStarts) pause(ctx context.Context, caller service.Caller, r *http.Request, _ surfacekit.None) (*GestaltStart, error) {
+func (s gestaltStarts) pause(ctx context.Context, caller service.Caller, r *http.Request, _ surfacekit.None) (*gestaltStart, error) {
 	return viewGestalt(s.engine.Pause(ctx, caller, s.kind.isSchedule(), r.PathValue("id"), isPause(r)))
 }

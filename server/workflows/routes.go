@@ -10,15 +10,15 @@ import (
 )
 
 // OpenAPI describes the protocol.
-func (s *Surface) OpenAPI() []byte {
+func (s *surface) OpenAPI() []byte {
 	return server.DescribeSurface(&openapi.Surface{Title: "Workflows"}, s.Routes())
 }
 
 // DeferDescription does nothing: tests check the description against the routes.
-func (*Surface) DeferDescription() {}
+func (*surface) DeferDescription() {}
 
 // Routes returns the routes of the protocol.
-func (s *Surface) Routes() []server.Route {
+func (s *surface) Routes() []server.Route {
 	const read, write = settings.ScopeRunsRead, settings.ScopeRunsWrite
 	var routes []server.Route
 	for _, kind := range []Kind{Schedules, EventTriggers} {

@@ -19,7 +19,7 @@ type RunList struct {
 	Next string `json:"next,omitempty"`
 }
 
-func (s *Surface) listRuns(ctx context.Context, caller service.Caller, r *http.Request, _ surfacekit.None) (*RunList, error) {
+func (s *surface) listRuns(ctx context.Context, caller service.Caller, r *http.Request, _ surfacekit.None) (*RunList, error) {
 	q := r.URL.Query()
 	query := workflow.RunQuery{WorkflowID: q.Get("workflow"), Status: q.Get("status"), After: q.Get("after")}
 	if text := q.Get("limit"); text != "" {
@@ -40,7 +40,7 @@ func (s *Surface) listRuns(ctx context.Context, caller service.Caller, r *http.R
 	return out, nil
 }
 
-func (s *Surface) getRun(ctx context.Context, caller service.Caller, r *http.Request, _ surfacekit.None) (*RunView, error) {
+func (s *surface) getRun(ctx context.Context, caller service.Caller, r *http.Request, _ surfacekit.None) (*RunView, error) {
 	return viewFoundRun(s.engine.GetRun(ctx, caller, r.PathValue("id")))
 }
 
@@ -51,26 +51,26 @@ func viewFoundRun(found *workflow.Run, err error) (*RunView, error) {
 	return viewRun(found), nil
 }
 
-// CancelRequest cancels a run.
-type CancelRequest struct {
+// cancelRequest cancels a run.
+type cancelRequest struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-func (s *Surface) cancelRun(ctx context.Context, caller service.Caller, r *http.Request, in CancelRequest) (*RunView, error) {
+func (s *surface) cancelRun(ctx context.Context, caller service.Caller, r *http.Request, in cancelRequest) (*RunView, error) {
 	return viewFoundRun(s.engine.Cancel(ctx, caller, r.PathValue("id"), in.Reason))
 }
 
-// AwaitedList is all that a run waits for.
-type AwaitedList struct {
+// awaitedList is all that a run waits for.
+type awaitedList struct {
 	Items []interaction.Request `json:"items"`
 }
 
-func (s *Surface) listInteractions(ctx context.Context, caller service.Caller, r *http.Request, _ surfacekit.None) (*AwaitedList, error) {
+func (s *surface) listInteractions(ctx context.Context, caller service.Caller, r *http.Request, _ surfacekit.None) (*awaitedList, error) {
 	found, err := s.engine.Interactions(ctx, caller, r.PathValue("id"))
 	if err != nil {
 		return nil, explain(err)
 	}
-	out := &AwaitedList{Items: []interaction.Request{}}
+	out := &awaitedList{Items: []interaction.Request{}}
 	for _, i := range found {
 		out.Items = append(out.Items, i.Request)
 	}
@@ -91,7 +91,7 @@ func AnswerOf(a interaction.Answer) AnswerRequest {
 	return AnswerRequest{Result: a.Result, Refused: a.Action == interaction.Cancel, Reason: a.Reason}
 }
 
-func (s *Surface) answerInteraction(ctx context.Context, caller service.Caller, r *http.Request, in AnswerRequest) (*RunView, error) {
+func (s *surface) answerInteraction(ctx context.Context, caller service.Caller, r *http.Request, in AnswerRequest) (*RunView, error) {
 	answer := interaction.Answer{Target: r.PathValue("interaction"), Action: interaction.Resume, Result: in.Result, Reason: in.Reason}
 	switch {
 	case in.Refused:

@@ -29,7 +29,7 @@ func (k Kind) isSchedule() bool { return k == Schedules }
 
 // starts handles requests for schedules or for event triggers.
 type starts struct {
-	*Surface
+	*surface
 	kind Kind
 }
 

@@ -3,8 +3,6 @@
 package workflows
 
 import (
-	"errors"
-
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/service/workflow"
 )
@@ -12,18 +10,10 @@ import (
 // prefix begins the paths of all routes.
 const prefix = "/workflow"
 
-// Surface is the protocol. It is safe for concurrent use.
-type Surface struct{ engine *workflow.Engine }
+// surface is the protocol. It is safe for concurrent use.
+type surface struct{ engine *workflow.Engine }
 
 var (
-	_ server.Surface           = (*Surface)(nil)
-	_ server.DeferredDescriber = (*Surface)(nil)
+	_ server.Surface           = (*surface)(nil)
+	_ server.DeferredDescriber = (*surface)(nil)
 )
-
-// New returns the surface of an engine.
-func New(engine *workflow.Engine) (*Surface, error) {
-	if engine == nil {
-		return nil, errors.New("no workflow engine is configured")
-	}
-	return &Surface{engine}, nil
-}
