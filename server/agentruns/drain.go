@@ -2,6 +2,8 @@ package agentruns
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -35,20 +37,11 @@ func (f *followedRuns) addFollower(s *sender) (remove func()) {
 	}
 }
 
-// updateWaits removes the streams that have ended, and adds new ones as waiting runs.
-func (f *followedRuns) updateWaits(waits map[*sender]bool) {
+// list returns the open streams.
+func (f *followedRuns) list() []*sender {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for s := range waits {
-		if _, open := f.senders[s]; !open {
-			delete(waits, s)
-		}
-	}
-	for s := range f.senders {
-		if _, known := waits[s]; !known {
-			waits[s] = true
-		}
-	}
+	return slices.Collect(maps.Keys(f.senders))
 }
 
 // DrainClients waits until no run waits for a client that follows it here, or ctx ends: a client
@@ -56,13 +49,12 @@ func (f *followedRuns) updateWaits(waits map[*sender]bool) {
 func (s *Surface) DrainClients(ctx context.Context) {
 	ticker := time.NewTicker(drainLook)
 	defer ticker.Stop()
-	waits := make(map[*sender]bool)
+	idle := make(map[*sender]bool)
 	for {
-		s.followed.updateWaits(waits)
 		done := true
-		for one, waiting := range waits {
-			waits[one] = waiting && s.waitsForClient(ctx, one.caller, one.id)
-			done = done && !waits[one]
+		for _, one := range s.followed.list() {
+			idle[one] = idle[one] || !s.waitsForClient(ctx, one.caller, one.id)
+			done = done && idle[one]
 		}
 		if done {
 			return
