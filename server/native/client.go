@@ -66,12 +66,9 @@ type ClientSettings struct {
 // that none is executed twice. The errors are an *Error for a server's error response, wrapping the
 // service's error if there is one, and errors of net/http and ctx.
 type Client struct {
+	settings  ClientSettings
 	base      *url.URL
-	key       string
 	http      *http.Client
-	patience  time.Duration
-	silence   time.Duration
-	broken    func(error)
 	reached   atomic.Bool
 	transport *http.Transport
 }
@@ -90,17 +87,16 @@ func NewClient(s ClientSettings) (*Client, error) {
 	case strings.ContainsFunc(s.Key, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return nil, errors.New("the key has characters that no key has")
 	}
-	c := &Client{
-		base: base, key: s.Key, broken: s.Broken,
-		patience: cmp.Or(s.Patience, defaultPatience), silence: cmp.Or(s.Silence, defaultSilence),
+	s.Patience, s.Silence = cmp.Or(s.Patience, defaultPatience), cmp.Or(s.Silence, defaultSilence)
+	if s.Broken == nil {
+		s.Broken = func(error) {}
 	}
-	if c.broken == nil {
-		c.broken = func(error) {}
-	}
+	c := &Client{base: base}
 	if s.Transport == nil {
 		c.transport = newTransport()
 		s.Transport = c.transport
 	}
+	c.settings = s
 	c.http = &http.Client{Transport: s.Transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return c, nil
 }
@@ -211,8 +207,8 @@ func (c *Client) openResponse(ctx context.Context, r *Request, body []byte, want
 	req.Header.Set("Accept", want)
 	req.Header.Set("User-Agent", "agentruntime")
 	telemetry.Inject(ctx, req.Header)
-	if c.key != "" {
-		req.Header.Set("Authorization", "Bearer "+c.key)
+	if c.settings.Key != "" {
+		req.Header.Set("Authorization", "Bearer "+c.settings.Key)
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
@@ -250,7 +246,7 @@ const (
 
 func (c *Client) newPatience() *patience {
 	return &patience{client: c, waits: backoff.NewExponentialBackOff(
-		backoff.WithInitialInterval(firstWait), backoff.WithMaxInterval(maxWait), backoff.WithMaxElapsedTime(c.patience),
+		backoff.WithInitialInterval(firstWait), backoff.WithMaxInterval(maxWait), backoff.WithMaxElapsedTime(c.settings.Patience),
 	)}
 }
 
@@ -274,11 +270,11 @@ func (p *patience) waitBeforeRetry(ctx context.Context, err error) error {
 		return err
 	}
 	if refused, ok := errors.AsType[*Error](err); ok {
-		pause = max(pause, min(refused.retryAfter, p.client.patience))
+		pause = max(pause, min(refused.retryAfter, p.client.settings.Patience))
 	}
 	if !p.told {
 		p.told = true
-		p.client.broken(err)
+		p.client.settings.Broken(err)
 	}
 	return wait.For(ctx, pause)
 }

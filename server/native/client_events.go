@@ -85,9 +85,9 @@ func (f *follower) readStream(ctx context.Context, yield func(event.Record, erro
 		return false, err
 	}
 	defer resp.Body.Close()
-	silence := time.AfterFunc(f.client.silence, func() { cancel(errSilent) })
+	silence := time.AfterFunc(f.client.settings.Silence, func() { cancel(errSilent) })
 	defer silence.Stop()
-	lines := newEventReader(resp.Body, func() { silence.Reset(f.client.silence) })
+	lines := newEventReader(resp.Body, func() { silence.Reset(f.client.settings.Silence) })
 	for {
 		record, err := lines.next()
 		switch {
@@ -111,7 +111,7 @@ func (f *follower) readStream(ctx context.Context, yield func(event.Record, erro
 		if !yield(*record, nil) || record.Terminal() {
 			return true, nil
 		}
-		silence.Reset(f.client.silence)
+		silence.Reset(f.client.settings.Silence)
 	}
 }
 
