@@ -22,17 +22,20 @@ const (
 // user's.
 type Message struct {
 	Role     Role                       `json:"role,omitempty" enum:"system,user,model,tool"`
-	Content  []Part                     `json:"content"`
+	Content  Parts                      `json:"content"`
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`
 }
 
-// MarshalJSON writes the message. Empty content is still an array because clients iterate over it.
-func (m Message) MarshalJSON() ([]byte, error) {
-	type plain Message
-	if m.Content == nil {
-		m.Content = []Part{}
+// Parts are the required parts of something.
+type Parts []Part
+
+// MarshalJSON writes the parts. Without any it writes an empty array, because clients iterate over
+// it.
+func (p Parts) MarshalJSON() ([]byte, error) {
+	if p == nil {
+		return []byte("[]"), nil
 	}
-	return json.Marshal(plain(m))
+	return json.Marshal([]Part(p))
 }
 
 // Text returns the text of all text parts, joined.
@@ -128,15 +131,6 @@ type Resource struct {
 // unnamed ones are always added.
 type Artifact struct {
 	Name     string                     `json:"name,omitempty"`
-	Parts    []Part                     `json:"parts"`
+	Parts    Parts                      `json:"parts"`
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`
-}
-
-// MarshalJSON writes the artifact. Its required parts are an array even if empty.
-func (a Artifact) MarshalJSON() ([]byte, error) {
-	type plain Artifact
-	if a.Parts == nil {
-		a.Parts = []Part{}
-	}
-	return json.Marshal(plain(a))
 }

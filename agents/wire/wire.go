@@ -96,18 +96,9 @@ type Chunk struct {
 type ModelChunk struct {
 	Role       Role            `json:"role,omitempty" enum:"model,tool"`
 	Index      *int            `json:"index,omitempty"`
-	Content    []Part          `json:"content"`
+	Content    Parts           `json:"content"`
 	Custom     json.RawMessage `json:"custom,omitempty"`
 	Aggregated bool            `json:"aggregated,omitempty"`
-}
-
-// MarshalJSON writes the chunk. Empty content is still an array.
-func (c ModelChunk) MarshalJSON() ([]byte, error) {
-	type plain ModelChunk
-	if c.Content == nil {
-		c.Content = []Part{}
-	}
-	return json.Marshal(plain(c))
 }
 
 // TurnEnd ends a turn. Both fields are optional.
