@@ -125,7 +125,7 @@ func clerk() *Agent {
 // TestExplainedAgents covers the text about an agent in files, and at a server without files.
 func TestExplainedAgents(t *testing.T) {
 	t.Parallel()
-	where := func(code diag.Code, path string) string { return "c.yaml:7:3" }
+	where := func(diag.Code, string) string { return "c.yaml:7:3" }
 	want := `agent clerk (c.yaml:7:3)
   runs on  model large: gpt-5 at provider openai, with retries
   facts    large: context_window 400000 (catalog)
