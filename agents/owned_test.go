@@ -35,9 +35,9 @@ func TestD10ASnapshotThatIsNotKeptFailsItsTurn(t *testing.T) {
 	}
 }
 
-// TestD2OverlappingTurnsOfASessionAreSerialisedOnAStoreOfOnesOwn covers every way to read turns, in
+// TestD2OverlappingTurnsOfASessionAreSerializedOnAStoreOfOnesOwn covers every way to read turns, in
 // one conversation and in several.
-func TestD2OverlappingTurnsOfASessionAreSerialisedOnAStoreOfOnesOwn(t *testing.T) {
+func TestD2OverlappingTurnsOfASessionAreSerializedOnAStoreOfOnesOwn(t *testing.T) {
 	agent, err := agents.Custom("own", func(_ context.Context, t *agents.Turn[ledger]) (*agents.Result, error) {
 		return &agents.Result{Text: "done"}, t.Update(func(l *ledger) error { l.Turns++; return l.enter(t.Input()[0].Text()) })
 	}, agents.Options[ledger]{Snapshots: snapshottest.NewMemory()})

@@ -40,7 +40,7 @@ type Set struct {
 	box     *sealed.Box
 	// background runs the detached turns of agents with custom snapshot stores.
 	background background
-	// sessions serialise their turns.
+	// sessions serialize their turns.
 	sessions wait.Keyed[sessionKey]
 }
 

@@ -24,7 +24,7 @@ tool call, which costs a few tokens. It shows what was sent, what the server rej
 and what was understood, and names the setting to change.
 
 With --mcp, doctor connects to this MCP server in the files and lists its tools with
-their effects. It calls none of them, and writes the catalogue. If the server requires
+their effects. It calls none of them, and writes the catalog. If the server requires
 a login, doctor shows whether there is one, and the command to run if there is none or
 it has expired; --tenant and --subject name whose login is checked.
 

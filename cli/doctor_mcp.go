@@ -18,7 +18,7 @@ import (
 )
 
 // checkToolServer connects to a configured MCP server, lists its tools and shows the result. It
-// calls no tool; the catalogue is written as by validate --online.
+// calls no tool; the catalog is written as by validate --online.
 func checkToolServer(ctx context.Context, cmd *cobra.Command, p *program, files []string, o *doctorOptions) error {
 	l, err := p.load(files, true, unheard())
 	if err != nil {

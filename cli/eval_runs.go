@@ -128,7 +128,7 @@ func (p *program) buildForEval(ctx context.Context, names []string, suite *evals
 	for id, prefix := range l.builder.UnknownTools() {
 		if suite.StubsAll(prefix) {
 			l.close()
-			return nil, nil, fmt.Errorf("the tools of %q are not known, and its server is not started because all cases stub its tools: run %s validate --online once and keep the catalogue that it writes", id, p.Command())
+			return nil, nil, fmt.Errorf("the tools of %q are not known, and its server is not started because all cases stub its tools: run %s validate --online once and keep the catalog that it writes", id, p.Command())
 		}
 	}
 	l.toolTime = app.DiscoveryTime

@@ -122,7 +122,7 @@ func TestARunReachesNothingInside(t *testing.T) {
 		"https://168.63.129.16", "http://inside.example:" + port, "https://inside.example",
 	} {
 		said := w.told(t, visiting(at, at+"/mcp"))
-		// A name without an address is not dialled at all.
+		// A name without an address is not dialed at all.
 		if strings.Count(said, "is refused") < 2 && strings.Count(said, "no such host") < 2 {
 			t.Errorf("%s is not refused: %s", at, said)
 		}

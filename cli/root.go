@@ -121,7 +121,7 @@ that a store keeps, so that they outlive the process.`,
 }
 
 // checkSubcommand rejects an unknown subcommand of a command that only groups others, and an unknown
-// topic of help. Cobra shows the help of the group and succeeds. It also rejects a misspelt
+// topic of help. Cobra shows the help of the group and succeeds. It also rejects a misspelled
 // subcommand of a command that takes files.
 func checkSubcommand(root *cobra.Command, args []string) error {
 	cmd, rest, err := root.Find(args)

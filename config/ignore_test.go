@@ -115,7 +115,7 @@ func TestCommentsThatSilenceNothingAreReported(t *testing.T) {
 			[]string{"5 model-not-found: no m"},
 		},
 		"codes that depend on the machine": {at + "# runtime: ignore unset-variable, no-catalog x", nil, []string{}},
-		"codes of tools, while a catalogue is not known": {
+		"codes of tools, while a catalog is not known": {
 			at + "# runtime: ignore unmatched-pattern, no-effect x", diag.List{diag.New(diag.NoCatalog, "agents.a", "nobody knows")},
 			[]string{"5 no-catalog: nobody knows", "5 invalid-ignore: no no-effect diagnostic to ignore on this line"},
 		},

@@ -22,7 +22,7 @@ type Report struct {
 	// Source returns the contents of a file named by a diagnostic, or nil if unavailable. The text
 	// rendering quotes lines from it; a nil Source quotes nothing.
 	Source func(file string) []byte
-	// Color makes the text rendering use ANSI colours.
+	// Color makes the text rendering use ANSI colors.
 	Color bool
 }
 

@@ -147,7 +147,7 @@ func severityStyle(s Severity) ansiStyle {
 	return cmp.Or(map[Severity]ansiStyle{Warning: boldYellow, Note: boldCyan}[s], boldRed)
 }
 
-// applyStyle writes s, styled if colours are enabled.
+// applyStyle writes s, styled if colors are enabled.
 func (t *text) applyStyle(style ansiStyle, s string) {
 	if t.color {
 		s = "\x1b[" + string(style) + "m" + s + "\x1b[0m"

@@ -18,7 +18,7 @@ type CompactionOutcome string
 
 // The outcomes of a summary.
 const (
-	// CompactionDone means that a summary replaces the summarised messages.
+	// CompactionDone means that a summary replaces the summarized messages.
 	CompactionDone CompactionOutcome = "compacted"
 	// CompactionSkipped means that a summary would not have saved enough.
 	CompactionSkipped CompactionOutcome = "skipped"
@@ -26,13 +26,13 @@ const (
 	CompactionFailed CompactionOutcome = "failed"
 )
 
-// ContextCompacted reports that the earlier part of the conversation was summarised for future
+// ContextCompacted reports that the earlier part of the conversation was summarized for future
 // requests, or that it was not.
 type ContextCompacted struct {
 	Outcome CompactionOutcome `json:"outcome"`
-	// Messages counts the summarised messages.
+	// Messages counts the summarized messages.
 	Messages int `json:"messages"`
-	// Before and After are the estimated tokens of the summarised messages and of the summary.
+	// Before and After are the estimated tokens of the summarized messages and of the summary.
 	Before int    `json:"estimated_tokens_before"`
 	After  int    `json:"estimated_tokens_after"`
 	Model  string `json:"model,omitempty"`

@@ -20,13 +20,13 @@ const compactionKey = spec.CompactionSection
 func compactionSection() plugins.Section {
 	properties := policyProperties(reflect.TypeFor[spec.ContextPolicy]())
 	threshold, _ := properties["autocompact_threshold"].(map[string]any)
-	threshold["description"] = "Tokens from which on the conversation is summarised; when absent, before anything would have to be left out."
+	threshold["description"] = "Tokens from which on the conversation is summarized; when absent, before anything would have to be left out."
 	properties["summary_model"] = map[string]any{"type": "string", "minLength": 1, "description": "summary_model_id by its other name."}
 	schema, _ := json.MarshalIndent(map[string]any{ // maps of strings and numbers can be encoded
 		"type": "object", "additionalProperties": false, "properties": properties,
-		"description": "How long conversations are summarised: the fields of context_policy, with which the section is merged.",
+		"description": "How long conversations are summarized: the fields of context_policy, with which the section is merged.",
 	}, "", "  ")
-	return plugins.NewSection(compactionKey, "How long conversations are summarised.", schema, decodeCompaction)
+	return plugins.NewSection(compactionKey, "How long conversations are summarized.", schema, decodeCompaction)
 }
 
 // policyProperties returns the JSON Schema of a record's fields, from their tags.

@@ -186,7 +186,7 @@ func TestARevisionKeepsNothingOfWhatTurnsBringAlong(t *testing.T) {
 	}
 }
 
-func TestMisspeltIDsDoNotMakeARevisionGrowForEver(t *testing.T) {
+func TestMisspelledIDsDoNotMakeARevisionGrowForEver(t *testing.T) {
 	rev := revision(t)
 	for i := range resolve.MaxSuggestions + 500 {
 		unresolved(t, rev, passing(func(a *spec.Agent) { a.ModelID = fmt.Sprintf("gone%d", i) }))

@@ -130,7 +130,7 @@ func TestOneCauseGivesOneDiagnostic(t *testing.T) {
 			[]draft{agent("a", func(a *spec.Agent) { a.Sections = spec.Sections{"retry": []byte(`{`)} })},
 			[]string{"invalid-value agents.a.sections.retry"},
 		},
-		"a misspelt plugin whose section and tools are there": {
+		"a misspelled plugin whose section and tools are there": {
 			[]draft{plugin("guard", brings("x")), plugin("warden", claims("warden", `true`)), tool("wc"),
 				agent("a", func(a *spec.Agent) {
 					a.PluginIDs, a.Sections = []string{"wardn"}, spec.Sections{"warden": []byte(`{}`)}

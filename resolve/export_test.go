@@ -22,7 +22,7 @@ func Kept(rev *registry.Revision) int {
 	return n
 }
 
-// MaxSuggestions is how many answers about misspelt ids are kept.
+// MaxSuggestions is how many answers about misspelled ids are kept.
 const MaxSuggestions = maxSuggestions
 
 // DiffAll is Diff with every agent explained anew.

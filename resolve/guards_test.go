@@ -85,7 +85,7 @@ func TestASectionThatGuardsAndThatNothingReadsIsAnError(t *testing.T) {
 			[]draft{agent("a", has("permission"))},
 			[]string{`error unclaimed-section agents.a.sections.permission: no plugin that claims it is registered`},
 		},
-		"a misspelt key": {
+		"a misspelled key": {
 			[]draft{plugin("permission", permission.New()), agent("a", has("permissions"), loads("permission")), agent("b", has("permision"))},
 			[]string{
 				`error unclaimed-section agents.a.sections.permissions: did you mean "permission"?`,

@@ -111,7 +111,7 @@ func declareModel(id string, output ...spec.Modality) draft {
 
 func TestAnAgentNeedsAModelThatWritesText(t *testing.T) {
 	t.Parallel()
-	summarised := func(id string) func(*spec.Agent) {
+	summarized := func(id string) func(*spec.Agent) {
 		return func(a *spec.Agent) {
 			a.ContextPolicy = &spec.ContextPolicy{SummaryModelID: id, AutocompactThreshold: new(1000)}
 		}
@@ -135,7 +135,7 @@ func TestAnAgentNeedsAModelThatWritesText(t *testing.T) {
 		"with a form":          {[]draft{declareModel("m", image), agent("a", formed)}, no("agents.a.model_id", "m", "image")},
 		"a member":             {[]draft{declareModel("n", audio), pooled("m", "n"), agent("a", on("pool"))}, no("model_pools.pool.members[1].model_id", "n", "audio")},
 		"two agents, one pool": {[]draft{declareModel("n", audio), pooled("m", "n"), agent("a", on("pool")), agent("b", on("pool"))}, no("model_pools.pool.members[1].model_id", "n", "audio")},
-		"summaries":            {[]draft{declareModel("n", image), agent("a", summarised("n"))}, no("agents.a.context_policy.summary_model_id", "n", "image")},
+		"summaries":            {[]draft{declareModel("n", image), agent("a", summarized("n"))}, no("agents.a.context_policy.summary_model_id", "n", "image")},
 		"no agent runs it":     {[]draft{declareModel("n", image), agent("a")}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -100,11 +100,11 @@ func (r *resolver) warnContextPolicy() {
 	}
 	if from := p.AutocompactThreshold; from != nil && *from != math.MaxInt && *from > effective.ContextTokens-effective.OutputTokens {
 		r.warnIneffective(r.policyAt("autocompact_threshold"),
-			"autocompact_threshold is %d, but a request has room for %d tokens, at which the conversation is summarised", *from, effective.ContextTokens-effective.OutputTokens)
+			"autocompact_threshold is %d, but a request has room for %d tokens, at which the conversation is summarized", *from, effective.ContextTokens-effective.OutputTokens)
 	}
 }
 
-// warnNoCompaction warns about compaction settings when conversations are never summarised.
+// warnNoCompaction warns about compaction settings when conversations are never summarized.
 func (r *resolver) warnNoCompaction() {
 	p := r.agent.ContextPolicy
 	for _, setting := range []struct {
@@ -118,7 +118,7 @@ func (r *resolver) warnNoCompaction() {
 		{p.MinSavingsRatio != nil, "min_savings_ratio"},
 	} {
 		if setting.given {
-			r.warnIneffective(r.policyAt(setting.name), "%s has no effect: without autocompact_threshold nothing is summarised", setting.name)
+			r.warnIneffective(r.policyAt(setting.name), "%s has no effect: without autocompact_threshold nothing is summarized", setting.name)
 		}
 	}
 }

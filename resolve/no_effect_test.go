@@ -130,7 +130,7 @@ func TestSettingsWithoutEffect(t *testing.T) {
 		"compaction that fits": {[]draft{small, agent("a", policy(&spec.ContextPolicy{AutocompactThreshold: new(7000)}))}, nil},
 		"compaction above the window": {
 			[]draft{small, agent("a", policy(&spec.ContextPolicy{AutocompactThreshold: new(7001)}))},
-			[]string{"no-effect: agents.a.context_policy.autocompact_threshold: autocompact_threshold is 7001, but a request has room for 7000 tokens, at which the conversation is summarised"},
+			[]string{"no-effect: agents.a.context_policy.autocompact_threshold: autocompact_threshold is 7001, but a request has room for 7000 tokens, at which the conversation is summarized"},
 		},
 		"limits above those of the model": {
 			[]draft{small, agent("a", policy(&spec.ContextPolicy{MaxContextTokens: new(9000), MaxOutputTokens: new(2000)}))},
@@ -142,8 +142,8 @@ func TestSettingsWithoutEffect(t *testing.T) {
 		"summaries that are never written": {
 			[]draft{small, agent("a", policy(&spec.ContextPolicy{CompactionMode: "compact_to_safe_frontier", SummaryMaxTokens: new(100)}))},
 			[]string{
-				"no-effect: agents.a.context_policy.compaction_mode: compaction_mode has no effect: without autocompact_threshold nothing is summarised",
-				"no-effect: agents.a.context_policy.summary_max_tokens: summary_max_tokens has no effect: without autocompact_threshold nothing is summarised",
+				"no-effect: agents.a.context_policy.compaction_mode: compaction_mode has no effect: without autocompact_threshold nothing is summarized",
+				"no-effect: agents.a.context_policy.summary_max_tokens: summary_max_tokens has no effect: without autocompact_threshold nothing is summarized",
 			},
 		},
 		"what comes after unlimited rounds": {

@@ -13,7 +13,7 @@ import (
 
 // fillPolicy merges the section into the agent's context policy. A field that both
 // set to different values is an error. Without a threshold in either, conversations
-// are summarised when a request has no more room.
+// are summarized when a request has no more room.
 func (r *resolver) fillPolicy(c compaction) {
 	if c.policy == nil {
 		return

@@ -82,7 +82,7 @@ type template struct {
 
 // gaps records what mistakes leave unknown about the plugins and tools of an agent.
 type gaps struct {
-	// meant are the plugins that misspelt plugin_ids probably mean.
+	// meant are the plugins that misspelled plugin_ids probably mean.
 	meant []string
 	// broken is set if a plugin is missing or does not register, so that
 	// its tools are unknown.

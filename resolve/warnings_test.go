@@ -155,7 +155,7 @@ func TestOrphanPermissionRules(t *testing.T) {
 			[]draft{tool("wc"), permission, agent("b"), agent("a", func(a *spec.Agent) { a.Delegates = []string{"b"} },
 				rules(`{"tool": "wc"}, {"tool": " wc (-l)"}, {"tool": "agent_run_b"}, {"tool": "mcp__*"}, {"tool": "/^x/"}, {"tool": "x?"}, {"tool": "[x]"}, {"tool": "{x,y}"}, {"tool": ""}, {"tool": "(x)"}, {}`))}, nil,
 		},
-		"filtered, unknown and misspelt": {
+		"filtered, unknown and misspelled": {
 			[]draft{tool("wc", "rm"), permission, agent("a", func(a *spec.Agent) { a.ExcludedToolPatterns = spec.Names{"r*"} },
 				rules(`{"tool": "rm(-rf *)"}, {"tool": "curl"}, {"tool": "rm"}, {"tool": "wcc"}, {"tool": "curl(x)"}`)), agent("b")},
 			[]string{
@@ -208,7 +208,7 @@ func TestUnclaimedSections(t *testing.T) {
 			[]draft{guard, agent("a", has("guard"))},
 			[]string{`unclaimed-section: agents.a.sections.guard: no plugin of agent "a" claims section "guard" (plugin "guard" claims it: add it to plugin_ids)`},
 		},
-		"misspelt, in order": {
+		"misspelled, in order": {
 			[]draft{guard, agent("a", has("zzz", "gaurd", "retri"), loads("guard"))},
 			[]string{
 				`unclaimed-section: agents.a.sections.gaurd: no plugin of agent "a" claims section "gaurd" (did you mean "guard"?)`,
@@ -235,7 +235,7 @@ func TestUnknownHookFilters(t *testing.T) {
 	audit, spare := plugin("audit", made{}), plugin("spare", made{})
 	runWarnings(t, map[string]warningCase{
 		"loaded, or the runtime's own": {[]draft{audit, filtered([]string{"audit"}, "audit", "runtime:max-rounds")}, nil},
-		"unknown, misspelt and not loaded": {
+		"unknown, misspelled and not loaded": {
 			[]draft{audit, spare, filtered([]string{"audit"}, "zzz", "adit", "spare"), agent("b", func(a *spec.Agent) { a.PluginIDs = []string{"spare"} })},
 			[]string{
 				`unknown-hook-filter: agents.a.active_hook_filter[0]: plugin "zzz" is not loaded by this agent`,
@@ -284,7 +284,7 @@ func TestAPluginMayWarnOfItsSection(t *testing.T) {
 	}
 }
 
-// Notes report unused definitions, except broken ones and those that a misspelt
+// Notes report unused definitions, except broken ones and those that a misspelled
 // reference probably means.
 func TestUnusedDefinitions(t *testing.T) {
 	t.Parallel()
@@ -321,7 +321,7 @@ func TestUnusedDefinitions(t *testing.T) {
 		func(d *registry.Draft) { d.Models.Put("n", &spec.Model{ID: "n", ProviderID: "Q", UpstreamModel: "up"}) })
 	want = []string{`models.m: model "m" is not used`, `models.n: model "n" is not used`}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("notes beside misspelt references (-want +got):\n%s", diff)
+		t.Errorf("notes beside misspelled references (-want +got):\n%s", diff)
 	}
 }
 

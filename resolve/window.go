@@ -41,11 +41,11 @@ func (t *template) newWindow(agent *spec.Agent) *window.Plugin {
 	if t.summary.executor != nil {
 		by, id = t.summary, agent.ContextPolicy.SummaryModelID
 	}
-	summariser := window.Summariser{Executor: by.executor, ModelID: id, ContextTokens: by.capabilities.ContextWindow}
+	summarizer := window.Summarizer{Executor: by.executor, ModelID: id, ContextTokens: by.capabilities.ContextWindow}
 	if by.pool == nil {
-		summariser.Upstream = by.upstream
+		summarizer.Upstream = by.upstream
 	}
-	return window.New(t.policyOf(agent), summariser)
+	return window.New(t.policyOf(agent), summarizer)
 }
 
 // maxOutput returns the maximum number of tokens in an answer of the agent: those that its context

@@ -19,18 +19,18 @@ const (
 )
 
 // WarnUnknownFields lists ignored fields of a request in the header of the
-// response, which must not have been sent, and logs the misspelt ones.
+// response, which must not have been sent, and logs the misspelled ones.
 func WarnUnknownFields(w http.ResponseWriter, r *http.Request, logger *zap.Logger, unknown []*UnknownFieldError) {
-	var misspelt []string
+	var misspelled []string
 	for _, field := range unknown {
 		AddWarning(w.Header(), field.Error())
 		if field.Nearest != "" {
-			misspelt = append(misspelt, field.Error())
+			misspelled = append(misspelled, field.Error())
 		}
 	}
-	if len(misspelt) > 0 {
-		logger.Warn("misspelt fields of a request ignored", zap.String("request_id", RequestID(r.Context())),
-			zap.String("agent", r.PathValue("agent")), zap.Strings("fields", misspelt))
+	if len(misspelled) > 0 {
+		logger.Warn("misspelled fields of a request ignored", zap.String("request_id", RequestID(r.Context())),
+			zap.String("agent", r.PathValue("agent")), zap.Strings("fields", misspelled))
 	}
 }
 

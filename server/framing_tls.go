@@ -20,7 +20,7 @@ func (c *framedTLSConn) ConnectionState() tls.ConnectionState { return c.tls.Con
 
 // handshaker is a TLS listener. It returns connections after their handshake, when the protocol is
 // known: the framing of HTTP/1 requests is checked, and HTTP/2 connections, which net/http
-// recognises by type, are returned unwrapped. Each handshake runs in its own goroutine, as in
+// recognizes by type, are returned unwrapped. Each handshake runs in its own goroutine, as in
 // net/http.
 type handshaker struct {
 	net.Listener

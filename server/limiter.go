@@ -87,7 +87,7 @@ func (l *limiter) endRequest(a *allowance) {
 }
 
 // forgetIdle drops allowances without open requests and with a full bucket if there are many. It
-// runs again when the number has doubled, so the amortised cost is constant.
+// runs again when the number has doubled, so the amortized cost is constant.
 func (l *limiter) forgetIdle() {
 	if len(l.keys) < l.room {
 		return

@@ -183,7 +183,7 @@ func TestARequestWithAKeyHasOneOutcome(t *testing.T) {
 }
 
 // stuck returns a runtime whose agent "worker" calls a tool that ends with its
-// context only, and a channel that is signalled when it was called.
+// context only, and a channel that is signaled when it was called.
 func stuck(t testing.TB) (*runtime.AgentRuntime, <-chan struct{}) {
 	t.Helper()
 	begun := make(chan struct{}, 100)

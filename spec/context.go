@@ -21,13 +21,13 @@ type ContextPolicy struct {
 	MaxOutputTokens             *int   `json:"max_output_tokens,omitempty" min:"1" default:"16384" doc:"Tokens reserved for the answer."`
 	MinRecentMessages           *int   `json:"min_recent_messages,omitempty" min:"0" default:"10" doc:"Latest messages that are always kept."`
 	EnablePromptCache           *bool  `json:"enable_prompt_cache,omitempty" default:"true" doc:"Asks the provider to cache the constant start of a request."`
-	AutocompactThreshold        *int   `json:"autocompact_threshold,omitempty" min:"1" doc:"Token count at which the conversation is summarised. Never if absent."`
+	AutocompactThreshold        *int   `json:"autocompact_threshold,omitempty" min:"1" doc:"Token count at which the conversation is summarized. Never if absent."`
 	CompactionMode              string `json:"compaction_mode,omitempty" enum:"keep_recent_raw_suffix|compact_to_safe_frontier" default:"keep_recent_raw_suffix" doc:"Which part of the conversation a summary leaves unchanged."`
 	CompactionRawSuffixMessages *int   `json:"compaction_raw_suffix_messages,omitempty" min:"0" default:"2" doc:"Messages after a summary that are sent unchanged."`
 
 	SummaryModelID   string   `json:"summary_model_id,omitempty" doc:"The model or pool that writes summaries. Defaults to the agent's own."`
 	SummaryMaxTokens *int     `json:"summary_max_tokens,omitempty" min:"1" default:"1024" doc:"Token limit of a summary."`
-	MinSavingsRatio  *float64 `json:"min_savings_ratio,omitempty" min:"0" max:"1" default:"0.3" doc:"Share of the summarised tokens that a summary must save to be used."`
+	MinSavingsRatio  *float64 `json:"min_savings_ratio,omitempty" min:"0" max:"1" default:"0.3" doc:"Share of the summarized tokens that a summary must save to be used."`
 
 	ToolResultPreview *ToolResultPreview `json:"tool_result_preview,omitempty" doc:"Shortens long results of earlier steps."`
 }

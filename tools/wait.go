@@ -26,7 +26,7 @@ type Wait struct {
 const (
 	// ActionAsk requests an answer in words, or in the form of the question.
 	ActionAsk = "ask:question"
-	// ActionAuthorize asks a person to authorise the agent at a service. The answer reports whether
+	// ActionAuthorize asks a person to authorize the agent at a service. The answer reports whether
 	// that was done.
 	ActionAuthorize = "auth:required"
 )

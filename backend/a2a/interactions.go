@@ -34,7 +34,7 @@ var (
 		`{"type":"object","properties":{"text":{"type":"string","minLength":1},"data":{"not":{"type":"null"}}},` +
 		`"anyOf":[{"required":["text"]},{"required":["data"]}],"additionalProperties":false}]}`)
 	authSchema = json.RawMessage(`{"type":"object","properties":{` +
-		`"authenticated":{"type":"boolean","description":"Whether the agent was authorised."},` +
+		`"authenticated":{"type":"boolean","description":"Whether the agent was authorized."},` +
 		`"text":{"type":"string","minLength":1,"description":"A message to the agent."},` +
 		`"data":{"not":{"type":"null"},"description":"Structured data for the agent."}},` +
 		`"required":["authenticated"],"additionalProperties":false}`)
@@ -112,7 +112,7 @@ func readAnswer(request *interaction.Request, r *interaction.Answer) (*given, er
 		return nil, fmt.Errorf("read the answer to interaction %q: %w", request.ID, err)
 	}
 	if request.Action == ActionAuth && !fields.Authenticated {
-		return &given{refused: true, reason: "the agent of the peer was not authorised"}, nil
+		return &given{refused: true, reason: "the agent of the peer was not authorized"}, nil
 	}
 	a := new(given)
 	if request.Action == ActionAuth && fields.Text == "" && len(fields.Data) == 0 {

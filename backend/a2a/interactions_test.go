@@ -204,7 +204,7 @@ func TestAnAnswerThatIsRefused(t *testing.T) {
 		answer interaction.Answer
 	}{
 		"input":         {inputRequired, interaction.Answer{Action: interaction.Cancel, Reason: "not today"}},
-		"authorisation": {authRequired, interaction.Answer{Action: interaction.Cancel}},
+		"authorization": {authRequired, interaction.Answer{Action: interaction.Cancel}},
 		"consent":       {authRequired, resume("", `{"authenticated":false}`)},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -226,7 +226,7 @@ func TestAnAnswerThatIsRefused(t *testing.T) {
 
 // An agent that waits for authorization does not show whether it was granted: the task is read
 // again, and a message is sent only if the answer has one.
-func TestAPeerThatWaitsToBeAuthorised(t *testing.T) {
+func TestAPeerThatWaitsToBeAuthorized(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		answer string

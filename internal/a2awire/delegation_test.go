@@ -254,9 +254,9 @@ func FuzzMetadata(f *testing.F) {
 	})
 }
 
-// TestALimitThatIsMisspeltIsNotTakenForNone sends fields that resemble limits, and every field of a
+// TestALimitThatIsMisspelledIsNotTakenForNone sends fields that resemble limits, and every field of a
 // grant with an extra letter.
-func TestALimitThatIsMisspeltIsNotTakenForNone(t *testing.T) {
+func TestALimitThatIsMisspelledIsNotTakenForNone(t *testing.T) {
 	message := a2a.NewMessage(a2a.MessageRoleUser)
 	a2awire.SetGrant(message, &a2awire.Grant{
 		Deadline: time.Now(), MaxTokens: new(1), MaxCost: new(1.0), MaxModelCalls: new(1), MaxToolCalls: new(1),

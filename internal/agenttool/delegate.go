@@ -43,7 +43,7 @@ var delegateParameters = json.RawMessage(`{"type":"object","properties":{"prompt
 
 // Descriptor describes the delegate to the calling model. Its effect is Once, whatever tools the
 // agent has: a turn that runs again may decide otherwise, and its calls would have other keys, so
-// not even an idempotent tool could recognise repetitions. A waiting delegate continues rather than
+// not even an idempotent tool could recognize repetitions. A waiting delegate continues rather than
 // repeats.
 func (d *Delegate) Descriptor() tools.Descriptor {
 	return tools.Descriptor{

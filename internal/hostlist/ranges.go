@@ -61,7 +61,7 @@ func Classify(addr netip.Addr) string {
 	if !addr.IsValid() {
 		return "no address"
 	}
-	// ::ffff:a.b.c.d is dialled as a.b.c.d. Contains never matches an address with a zone.
+	// ::ffff:a.b.c.d is dialed as a.b.c.d. Contains never matches an address with a zone.
 	addr = addr.Unmap().WithZone("")
 	for i := range blocks {
 		if blocks[i].prefix.Contains(addr) {

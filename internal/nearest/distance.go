@@ -6,7 +6,7 @@ type table struct {
 }
 
 // distance returns the optimal string alignment distance of a and b: the minimum number of
-// insertions, deletions, replacements and swaps of neighbours that turn a into b, with no character
+// insertions, deletions, replacements and swaps of neighbors that turn a into b, with no character
 // edited twice. ok is false if it exceeds limit. Only cells within limit of the diagonal are
 // computed, because all others exceed limit.
 func (t *table) distance(a, b []rune, limit int) (d int, ok bool) {

@@ -18,7 +18,7 @@ const (
 // Of returns the candidate nearest to name; ok is false if none is near enough to be a likely
 // match.
 //
-// Nearness is the number of edits (a character inserted, deleted or replaced, or two neighbours
+// Nearness is the number of edits (a character inserted, deleted or replaced, or two neighbors
 // swapped) between the two names ignoring case, so that a pure case difference always counts as
 // near. Up to a third of the characters of name may be edited, at least one and at most three, and
 // two names must share at least one character. Among equally near candidates, the one with fewer

@@ -67,8 +67,8 @@ func TestOfFindsWhatAFullComparisonFinds(t *testing.T) {
 	})
 }
 
-// A single typo in a name of sufficient length is always recognised.
-func TestOfRecognisesOneEdit(t *testing.T) {
+// A single typo in a name of sufficient length is always recognized.
+func TestOfRecognizesOneEdit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		id := []rune(rapid.StringMatching(`[a-z][a-z0-9_]{3,20}`).Draw(t, "id"))
 		i := rapid.IntRange(0, len(id)-2).Draw(t, "position")

@@ -5,7 +5,7 @@ import (
 	"net"
 )
 
-// destination is the dialled address as named by the client: host:port.
+// destination is the dialed address as named by the client: host:port.
 type destination string
 
 // Network returns "tcp", the only guarded network.
@@ -58,7 +58,7 @@ func concealAddress(err error, to destination) error {
 func concealLookup(dns *net.DNSError, to destination) error {
 	host, _, err := net.SplitHostPort(string(to))
 	if err != nil {
-		host = string(to) // not reached: it was dialled
+		host = string(to) // not reached: it was dialed
 	}
 	quiet := &net.DNSError{UnwrapErr: dns.UnwrapErr, Err: "the name cannot be looked up", Name: host, IsTimeout: dns.IsTimeout, IsTemporary: dns.IsTemporary, IsNotFound: dns.IsNotFound}
 	switch {

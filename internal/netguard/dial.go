@@ -22,7 +22,7 @@ const (
 )
 
 // DialContext connects to a TCP address if the guard allows one of the addresses to which its host
-// resolves. It returns a *BlockedError on rejection. Errors of dialling and of the connection
+// resolves. It returns a *BlockedError on rejection. Errors of dialing and of the connection
 // contain no addresses unknown to the client. It can be used as http.Transport's DialContext.
 func (g *Guard) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(address)

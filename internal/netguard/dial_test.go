@@ -54,7 +54,7 @@ func TestDialRefusesBeforeItConnects(t *testing.T) {
 		conn, err := mustGuard(t, "10.0.0.0/8", "other.example").DialContext(t.Context(), "tcp", net.JoinHostPort(host, port))
 		if err == nil {
 			_ = conn.Close()
-			t.Errorf("%s was dialled", host)
+			t.Errorf("%s was dialed", host)
 			continue
 		}
 		blocked, ok := errors.AsType[*BlockedError](err)
@@ -83,7 +83,7 @@ func TestDialConnectsToWhatIsAllowed(t *testing.T) {
 	} {
 		conn, err := mustGuard(t, tt.allow).DialContext(t.Context(), "tcp4", net.JoinHostPort(tt.host, port))
 		if err != nil {
-			t.Errorf("allow %q: dialling %s: %v", tt.allow, tt.host, err)
+			t.Errorf("allow %q: dialing %s: %v", tt.allow, tt.host, err)
 			continue
 		}
 		_ = conn.Close()
@@ -100,7 +100,7 @@ func TestDialRefusesOtherNetworks(t *testing.T) {
 	} {
 		if conn, err := mustGuard(t, "localhost").DialContext(t.Context(), tt.network, tt.address); err == nil {
 			_ = conn.Close()
-			t.Errorf("%s %s was dialled", tt.network, tt.address)
+			t.Errorf("%s %s was dialed", tt.network, tt.address)
 		}
 	}
 }

@@ -1,7 +1,7 @@
 // Package netguard blocks requests to addresses that only the machine itself or its own network can
 // reach: an apparently public host may resolve to a metadata service, a database or a router.
 //
-// It decides when a connection is made, on the address actually dialled. A name server that answers
+// It decides when a connection is made, on the address actually dialed. A name server that answers
 // differently the second time could defeat a check of the name or of an earlier lookup.
 package netguard
 
@@ -12,7 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/hostlist"
 )
 
-// Guard decides which addresses may be dialled: public ones, and those in its allow list. The zero
+// Guard decides which addresses may be dialed: public ones, and those in its allow list. The zero
 // Guard allows public addresses only. A Guard is immutable and safe for concurrent use.
 type Guard struct{ allowed hostlist.List }
 
@@ -36,7 +36,7 @@ func (g *Guard) Check(host string, to netip.AddrPort) error {
 
 // BlockedError reports an address rejected by a guard.
 type BlockedError struct {
-	// Host is the dialled name; it may be the address itself.
+	// Host is the dialed name; it may be the address itself.
 	Host string
 	// Addr is the address to which it resolved. It is for logs: the client that named the host must
 	// not learn the addresses of the internal network.

@@ -71,7 +71,7 @@ func TestOnlyPublicAddressesPass(t *testing.T) {
 		{"::ffff:127.0.0.1", "loopback"}, // IPv4-mapped
 		{"::ffff:10.0.0.1", "private"},
 		{"::ffff:169.254.169.254", "link-local"},
-		{"::ffff:8.8.8.8", ""},             // is dialled as 8.8.8.8
+		{"::ffff:8.8.8.8", ""},             // is dialed as 8.8.8.8
 		{"::ffff:0:127.0.0.1", "reserved"}, // IPv4-translated
 		{"64:ff9b::8.8.8.8", "NAT64"},
 		{"64:ff9b::127.0.0.1", "NAT64"},

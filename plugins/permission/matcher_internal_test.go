@@ -41,7 +41,7 @@ func TestCommandsAreSplit(t *testing.T) {
 		{"rm *", "! rm y", yes},
 		{"rm *", "# rm y\nls", no},
 
-		// Names are recognised however they are written.
+		// Names are recognized however they are written.
 		{"rm *", `\rm y`, yes},
 		{"rm *", `r\m y`, yes},
 		{"rm *", `"rm" y`, yes},

@@ -9,12 +9,12 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 )
 
-// smallestFold is the smallest estimate worth summarising.
+// smallestFold is the smallest estimate worth summarizing.
 const smallestFold = 1024
 
 // summary is the stored form of a session's latest summary.
 type summary struct {
-	// Through marks the end of the summarised beginning of the conversation.
+	// Through marks the end of the summarized beginning of the conversation.
 	Through mark   `json:"through"`
 	Text    string `json:"text,omitempty"`
 	// RetryAt is the estimate at which the next summary is tried.
@@ -27,7 +27,7 @@ var summaryKey = plugins.NewKey[summary]("runtime.summary", plugins.ScopeSession
 // standing is a summary in the form that a turn's requests contain.
 type standing struct {
 	summary
-	// covers is the number of summarised messages, including leading system messages, which are
+	// covers is the number of summarized messages, including leading system messages, which are
 	// still sent.
 	covers int
 	// message takes their place.
@@ -43,11 +43,11 @@ func newStanding(s summary, covers int) standing {
 	return standing{summary: s, covers: covers, message: model.User(summaryElement(s.Text))}
 }
 
-// compactConversation summarises the earlier part of the conversation when a request has reached
+// compactConversation summarizes the earlier part of the conversation when a request has reached
 // the policy's threshold. A summary that fails or saves too little is reported but not used; the
 // next attempt waits until the conversation has grown. The error is from an ended ctx.
 func (t *turn) compactConversation(ctx context.Context, p *plugins.PhaseContext) error {
-	if t.policy.CompactAt == 0 || t.plugin.summariser.Executor == nil {
+	if t.policy.CompactAt == 0 || t.plugin.summarizer.Executor == nil {
 		return nil
 	}
 	costs := t.estimateRequest(p)
@@ -67,7 +67,7 @@ func (t *turn) compactConversation(ctx context.Context, p *plugins.PhaseContext)
 	if t.summary.Text != "" {
 		before += Estimate(&t.summary.message)
 	}
-	shown := &event.ContextCompacted{Messages: to - t.leading, Before: before, Model: t.plugin.summariser.Upstream}
+	shown := &event.ContextCompacted{Messages: to - t.leading, Before: before, Model: t.plugin.summarizer.Upstream}
 	text, err := t.askForSummary(ctx, p, t.conversation[from:to], shown)
 	if ended := ctx.Err(); ended != nil {
 		return ended
@@ -95,7 +95,7 @@ type estimated struct {
 	// all is the whole request, to the extent known in advance: the prompt, the tools, the summary,
 	// and the messages after it.
 	all int
-	// messages are the sizes of the conversation's messages. The task and already summarised
+	// messages are the sizes of the conversation's messages. The task and already summarized
 	// messages count as 0, because another summary would not shorten them.
 	messages []int
 }

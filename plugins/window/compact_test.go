@@ -16,14 +16,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// compacts is a plugin that summarises from 3,000 tokens on.
+// compacts is a plugin that summarizes from 3,000 tokens on.
 func compacts(w model.Executor, change ...func(p *window.Policy)) *window.Plugin {
 	p := window.Resolve(nil, 0, 0)
 	p.CompactAt = 3000
 	for _, f := range change {
 		f(&p)
 	}
-	return window.New(p, window.Summariser{Executor: w, Upstream: "small", ModelID: "s"})
+	return window.New(p, window.Summarizer{Executor: w, Upstream: "small", ModelID: "s"})
 }
 
 func findFrontier(p *window.Policy) { p.SafeFrontier = true }
@@ -38,7 +38,7 @@ func talk(rounds int) []model.Message {
 	return append(conversation, model.User("now"))
 }
 
-const summarised = "user: The earlier part of this conversation wa…"
+const summarized = "user: The earlier part of this conversation wa…"
 
 // outcomes returns what came of the summaries.
 func outcomes(c *conversing) []event.CompactionOutcome {
@@ -49,13 +49,13 @@ func outcomes(c *conversing) []event.CompactionOutcome {
 	return all
 }
 
-func TestALongConversationIsSummarised(t *testing.T) {
+func TestALongConversationIsSummarized(t *testing.T) {
 	w := &writer{text: "They talked."}
 	c := begin(t, compacts(w), nil)
 	c.before = []model.Message{model.System("prompt")}
 	conversation := talk(10)
 	sent := c.request(conversation)
-	want := []string{"system: prompt", "system: be nice", summarised, "assistant: say abc abc abc abc abc abc abc abc abc …", "user: now"}
+	want := []string{"system: prompt", "system: be nice", summarized, "assistant: say abc abc abc abc abc abc abc abc abc …", "user: now"}
 	if diff := cmp.Diff(want, outline(sent)); diff != "" {
 		t.Error(diff)
 	}
@@ -78,7 +78,7 @@ func TestALongConversationIsSummarised(t *testing.T) {
 	}
 }
 
-func TestAShortConversationIsNotSummarised(t *testing.T) {
+func TestAShortConversationIsNotSummarized(t *testing.T) {
 	for name, tt := range map[string]struct {
 		conversation []model.Message
 		change       func(p *window.Policy)
@@ -123,7 +123,7 @@ func TestASummaryCoversWhatItsModeSays(t *testing.T) {
 	} {
 		w := &writer{text: "They talked."}
 		c := begin(t, compacts(w, tt.change), nil)
-		if diff := cmp.Diff(append([]string{"system: be nice", summarised}, tt.want...), outline(c.request(tt.conversation))); diff != "" {
+		if diff := cmp.Diff(append([]string{"system: be nice", summarized}, tt.want...), outline(c.request(tt.conversation))); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
@@ -188,7 +188,7 @@ func TestASummaryOfAnotherConversationIsDropped(t *testing.T) {
 		w.requests = nil
 		c := begin(t, p, first.session())
 		sent := c.request(tt.conversation)
-		stands := slices.ContainsFunc(outline(sent), func(line string) bool { return line == summarised }) && len(w.requests) == 0
+		stands := slices.ContainsFunc(outline(sent), func(line string) bool { return line == summarized }) && len(w.requests) == 0
 		if stands != tt.stands {
 			t.Errorf("%s: stands %t, want %t: %q", name, stands, tt.stands, outline(sent))
 		}
@@ -248,15 +248,15 @@ func TestAFailedSummaryKeepsTheOneBefore(t *testing.T) {
 	c.request(talk(10))
 	w.err = errors.New("oops")
 	long := append(talk(10), talk(10)[1:]...)
-	if got := outline(c.request(long)); got[1] != summarised || len(got) != len(long)-19+1 {
+	if got := outline(c.request(long)); got[1] != summarized || len(got) != len(long)-19+1 {
 		t.Errorf("sent is %q", got)
 	}
-	if got := outline(begin(t, compacts(w), c.session()).request(long)); got[1] != summarised || len(w.requests) != 2 {
+	if got := outline(begin(t, compacts(w), c.session()).request(long)); got[1] != summarized || len(w.requests) != 2 {
 		t.Errorf("%d requests, sent is %q", len(w.requests), got)
 	}
 }
 
-func TestARequestThatStaysLongIsNotSummarisedEachStep(t *testing.T) {
+func TestARequestThatStaysLongIsNotSummarizedEachStep(t *testing.T) {
 	w := &writer{text: "They talked."}
 	c := begin(t, compacts(w, findFrontier, func(p *window.Policy) { p.CompactAt = 500 }), nil)
 	c.before = []model.Message{model.System(words(10_000))}
@@ -380,7 +380,7 @@ func TestASummaryRequestFitsItsModel(t *testing.T) {
 	w := &writer{text: "They talked."}
 	p := window.Resolve(nil, 0, 0)
 	p.CompactAt = 3000
-	c := begin(t, window.New(p, window.Summariser{Executor: w, ContextTokens: 4000}), nil)
+	c := begin(t, window.New(p, window.Summarizer{Executor: w, ContextTokens: 4000}), nil)
 	var conversation []model.Message
 	for range 40 {
 		conversation = append(conversation, model.User(strings.Repeat("你好 ", 400)), model.Assistant(words(400)))

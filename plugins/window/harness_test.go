@@ -118,7 +118,7 @@ func eventsOf[T event.Data](c *conversing) []T {
 }
 
 // fits is a plugin that leaves so many tokens for messages and tools, and never
-// summarises.
+// summarizes.
 func fits(tokens int, change ...func(p *window.Policy)) *window.Plugin {
 	p := window.Resolve(nil, 0, 0)
 	p.OutputTokens = 1000
@@ -127,7 +127,7 @@ func fits(tokens int, change ...func(p *window.Policy)) *window.Plugin {
 	for _, f := range change {
 		f(&p)
 	}
-	return window.New(p, window.Summariser{})
+	return window.New(p, window.Summarizer{})
 }
 
 // calling is an answer with calls of the tool x.

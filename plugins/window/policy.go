@@ -15,7 +15,7 @@ const (
 	defaultPreviewLines  = 24
 )
 
-// The compaction modes: one that summarises as much as possible, and the default.
+// The compaction modes: one that summarizes as much as possible, and the default.
 const (
 	safeFrontier = "compact_to_safe_frontier"
 	rawSuffix    = "keep_recent_raw_suffix"
@@ -30,7 +30,7 @@ type Policy struct {
 	OutputTokens int
 	// MinRecentMessages is the number of latest messages kept regardless of cost.
 	MinRecentMessages int
-	// CompactAt is the request estimate at which the conversation is summarised; 0 means never.
+	// CompactAt is the request estimate at which the conversation is summarized; 0 means never.
 	CompactAt int
 	// SafeFrontier makes a summary cover all but the latest step. Otherwise it leaves at least
 	// RawSuffixMessages, and the messages after the task as long as there is something else to
@@ -40,7 +40,7 @@ type Policy struct {
 	RawSuffixMessages int
 	// SummaryTokens is the maximum length of a summary.
 	SummaryTokens int
-	// MinSavings is the share of the summarised tokens, 0 to 1, that a summary
+	// MinSavings is the share of the summarized tokens, 0 to 1, that a summary
 	// must save to be used.
 	MinSavings float64
 	// Preview describes the shortening of tool results from earlier steps.

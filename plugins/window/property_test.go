@@ -76,7 +76,7 @@ func TestEveryRequestIsSound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		conversation, policy := anyConversation(t), anyPolicy(t)
 		w := &writer{text: "what went before"}
-		p := window.New(policy, window.Summariser{Executor: w})
+		p := window.New(policy, window.Summarizer{Executor: w})
 		untouched, _ := json.Marshal(conversation)
 		c := begin(t, p, nil)
 		c.before = []model.Message{model.System("prompt")}
@@ -93,9 +93,9 @@ func TestEveryRequestIsSound(t *testing.T) {
 			}
 			sent := c.request(conversation[:n:n])
 			matched(t, sent)
-			summarised := kept(t, &policy, conversation[:n], sent)
-			fitting(t, &policy, conversation[:n], sent, summarised)
-			monotone(t, short, sent, summarised)
+			summarized := kept(t, &policy, conversation[:n], sent)
+			fitting(t, &policy, conversation[:n], sent, summarized)
+			monotone(t, short, sent, summarized)
 		}
 		if now, _ := json.Marshal(conversation); string(now) != string(untouched) {
 			t.Fatal("the conversation was changed")
@@ -136,7 +136,7 @@ func matched(t *rapid.T, sent []model.Message) {
 
 // kept checks that system messages, the order and recent messages are kept, and
 // returns whether there is a summary.
-func kept(t *rapid.T, policy *window.Policy, conversation, sent []model.Message) (summarised bool) {
+func kept(t *rapid.T, policy *window.Policy, conversation, sent []model.Message) (summarized bool) {
 	leading := 0
 	for leading < len(conversation) && conversation[leading].Role == model.RoleSystem {
 		if sent[1+leading].ID != conversation[leading].ID {
@@ -147,7 +147,7 @@ func kept(t *rapid.T, policy *window.Policy, conversation, sent []model.Message)
 	var ids []string
 	for i := range sent[1+leading:] {
 		m := &sent[1+leading+i]
-		summarised = summarised || strings.Contains(m.Text(), "<conversation-summary>")
+		summarized = summarized || strings.Contains(m.Text(), "<conversation-summary>")
 		if m.ID != "" {
 			ids = append(ids, m.ID)
 		}
@@ -178,7 +178,7 @@ func kept(t *rapid.T, policy *window.Policy, conversation, sent []model.Message)
 	if !slices.Equal(ids, expected) {
 		t.Fatalf("sent are %v, want %v", ids, expected)
 	}
-	if summarised {
+	if summarized {
 		return true // what it covers may be recent
 	}
 	for i := max(first, len(conversation)-policy.MinRecentMessages); i < len(conversation); i++ {
@@ -204,12 +204,12 @@ func unanswered(conversation []model.Message) []model.Message {
 }
 
 // fitting checks that a request is too long only when nothing more may go.
-func fitting(t *rapid.T, policy *window.Policy, conversation, sent []model.Message, summarised bool) {
+func fitting(t *rapid.T, policy *window.Policy, conversation, sent []model.Message, summarized bool) {
 	cost := 0
 	for i := range sent {
 		cost += window.Estimate(&sent[i])
 	}
-	if summarised || cost <= policy.ContextTokens-policy.OutputTokens {
+	if summarized || cost <= policy.ContextTokens-policy.OutputTokens {
 		return
 	}
 	first := len(conversation) - policy.MinRecentMessages
@@ -245,8 +245,8 @@ func forgetLatest(short map[string]string, conversation []model.Message) {
 }
 
 // monotone checks that a result that was shortened stays so.
-func monotone(t *rapid.T, short map[string]string, sent []model.Message, summarised bool) {
-	if summarised {
+func monotone(t *rapid.T, short map[string]string, sent []model.Message, summarized bool) {
+	if summarized {
 		return
 	}
 	for i := range sent {

@@ -17,8 +17,8 @@ import (
 // phase, so that a slow summary costs no more than itself.
 const summaryLimit = 25 * time.Second
 
-// Summariser is the model that writes summaries.
-type Summariser struct {
+// Summarizer is the model that writes summaries.
+type Summarizer struct {
 	// Executor calls the model; nil disables summaries.
 	Executor model.Executor
 	// Upstream is the vendor's name of the model; empty for a pool.
@@ -54,8 +54,8 @@ func summaryElement(text string) string {
 		openElement + "\n" + strings.TrimSpace(text) + "\n" + closeElement
 }
 
-// instructions tell a model how to summarise.
-const instructions = `You summarise the earlier part of a conversation between a user and an assistant that uses tools. The assistant continues with your summary instead of the original messages, so what you leave out is lost to it.
+// instructions tell a model how to summarize.
+const instructions = `You summarize the earlier part of a conversation between a user and an assistant that uses tools. The assistant continues with your summary instead of the original messages, so what you leave out is lost to it.
 
 Keep, in this order:
 1. What the user wants. Quote requests that are not done yet word for word.
@@ -71,7 +71,7 @@ If there is a summary of what came before, your summary replaces it: carry over 
 func (t *turn) askForSummary(ctx context.Context, p *plugins.PhaseContext, messages []model.Message, shown *event.ContextCompacted) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, summaryLimit)
 	defer cancel()
-	s := &t.plugin.summariser
+	s := &t.plugin.summarizer
 	req := t.summaryRequest(messages)
 	req.TurnID = p.TurnID
 	modelID, usage := s.ModelID, model.Usage{}
@@ -127,7 +127,7 @@ func (t *turn) summaryRequest(messages []model.Message) *model.Request {
 	}
 	b.WriteString("Conversation:\n<conversation>\n")
 	system := model.System(fmt.Sprintf(instructions, words))
-	window := t.plugin.summariser.ContextTokens
+	window := t.plugin.summarizer.ContextTokens
 	if window == 0 {
 		window = t.policy.ContextTokens
 	}
@@ -135,7 +135,7 @@ func (t *turn) summaryRequest(messages []model.Message) *model.Request {
 	b.WriteString(truncateText(t.writeTranscript(messages), threeQuarters(max(0, room))))
 	b.WriteString("</conversation>\n\nWrite the summary.")
 	return &model.Request{
-		Model:    t.plugin.summariser.Upstream,
+		Model:    t.plugin.summarizer.Upstream,
 		Messages: []model.Message{system, model.User(b.String())},
 		Params:   model.Params{MaxOutputTokens: t.policy.SummaryTokens},
 	}

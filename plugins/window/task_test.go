@@ -13,11 +13,11 @@ import (
 
 // TestALongTurnKeepsItsTask plays a long turn after a random history. Each request has the
 // prompt, the whole input and the calls without an answer, whatever is left out or
-// summarised.
+// summarized.
 func TestALongTurnKeepsItsTask(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		policy := anyPolicy(t)
-		c := begin(t, window.New(policy, window.Summariser{Executor: &writer{text: "what went before"}}), nil)
+		c := begin(t, window.New(policy, window.Summarizer{Executor: &writer{text: "what went before"}}), nil)
 		c.before = []model.Message{model.System("prompt")}
 		var conversation []model.Message
 		if rapid.Bool().Draw(t, "has history") {

@@ -1,5 +1,5 @@
 // Package window keeps a conversation inside a model's context window. It shortens old tool
-// results, has the earlier part of a long conversation summarised, and omits messages that do not
+// results, has the earlier part of a long conversation summarized, and omits messages that do not
 // fit. This affects only requests: the conversation itself keeps everything.
 package window
 
@@ -21,7 +21,7 @@ const ID = core.Prefix + "context"
 // New.
 type Plugin struct {
 	policy     Policy
-	summariser Summariser
+	summarizer Summarizer
 	tools      atomic.Pointer[toolsEstimate]
 }
 
@@ -34,10 +34,10 @@ type toolsEstimate struct {
 	tokens int
 }
 
-// New returns the plugin for a policy. Without an executor the summariser is never called, whatever
+// New returns the plugin for a policy. Without an executor the summarizer is never called, whatever
 // the policy says.
-func New(policy Policy, summariser Summariser) *Plugin {
-	return &Plugin{policy: policy, summariser: summariser}
+func New(policy Policy, summarizer Summarizer) *Plugin {
+	return &Plugin{policy: policy, summarizer: summarizer}
 }
 
 // cutKey is the start of the messages that are sent. It outlives the turn, because another cut in
@@ -100,7 +100,7 @@ type turn struct {
 	effect, shown event.ContextTrimmed
 }
 
-// prepareRequest prepares for a request: it reads the conversation, and has it summarised if it has
+// prepareRequest prepares for a request: it reads the conversation, and has it summarized if it has
 // become long. It fails if no request can fit.
 func (t *turn) prepareRequest(ctx context.Context, p *plugins.PhaseContext) error {
 	t.readConversation(p)

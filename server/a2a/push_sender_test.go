@@ -194,9 +194,9 @@ func TestAReceiverThatHangsIsLeftAfterAWhile(t *testing.T) {
 	}
 }
 
-// TestAPrivateAddressIsNotDialled holds for what was private all the time, and
+// TestAPrivateAddressIsNotDialed holds for what was private all the time, and
 // for a name that leads there only when it is looked up.
-func TestAPrivateAddressIsNotDialled(t *testing.T) {
+func TestAPrivateAddressIsNotDialed(t *testing.T) {
 	t.Parallel()
 	r := newReceiver(t, true)
 	settings := r.trusted()

@@ -49,11 +49,11 @@ var anybody service.Caller
 // guardsNothing is what composers have whose agents guard no tools.
 func guardsNothing() (map[string]string, error) { return nil, nil } //nolint:nilnil // there are none
 
-// composing composes over what catalogue declares, and more.
+// composing composes over what catalog declares, and more.
 func composing(t testing.TB, edits ...func(*registry.Draft)) *composer {
 	t.Helper()
 	return &composer{settings: Settings{DefaultModel: "fast", LocalToolTimeout: time.Minute, ToolBudgets: map[string]int{"recall": 4, "traverse": 3}}, guarded: guardsNothing, set: declared(t, func(d *registry.Draft) {
-		catalogue(d)
+		catalog(d)
 		for _, id := range []string{"recall", "weather", "fs_read"} {
 			d.Tools.Put(id, noop{})
 		}
@@ -367,7 +367,7 @@ func TestWhatWasSaidBeforeIsNoInput(t *testing.T) {
 
 func BenchmarkCompose(b *testing.B) {
 	text := []byte(`{"systemPrompt":"s","prompt":"p","tools":[{"kind":"local","name":"look","parameters":{"type":"object","properties":{"a":{"type":"string"}}}}]}`)
-	set := declared(b, catalogue)
+	set := declared(b, catalog)
 	b.ReportAllocs()
 	for b.Loop() {
 		f, err := decodeBody(text)

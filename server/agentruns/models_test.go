@@ -36,8 +36,8 @@ func declared(t testing.TB, edit func(*registry.Draft)) *registry.Set {
 	return rev.Set()
 }
 
-// catalogue declares models of two providers, one of which has two, and a pool.
-func catalogue(d *registry.Draft) {
+// catalog declares models of two providers, one of which has two, and a pool.
+func catalog(d *registry.Draft) {
 	d.Providers.Put("main", vendor("openai"))
 	d.Providers.Put("other", vendor(""))
 	cached := 0.5
@@ -52,7 +52,7 @@ func catalogue(d *registry.Draft) {
 
 func TestTheListOfModels(t *testing.T) {
 	t.Parallel()
-	raw, err := json.Marshal(modelsOf(declared(t, catalogue), "slow").listBody())
+	raw, err := json.Marshal(modelsOf(declared(t, catalog), "slow").listBody())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestTheListOfModels(t *testing.T) {
 
 func TestWhatAModelIsCalled(t *testing.T) {
 	t.Parallel()
-	m := modelsOf(declared(t, catalogue), "slow")
+	m := modelsOf(declared(t, catalog), "slow")
 	for id, want := range map[string]string{
 		"": "slow", "fast": "fast", "platform:fast": "fast", "pool": "pool", "platform:pool": "pool",
 		"gpt-5.5": "fast", "provider:main:gpt-5.5": "fast", "main:gpt-5.5": "fast", "openai:gpt-5.5": "fast",
@@ -105,7 +105,7 @@ func TestWhichModelIsTheDefault(t *testing.T) {
 		d.Models.Put("fast", &spec.Model{ID: "fast", ProviderID: "main", UpstreamModel: "up"})
 	}
 	byDefaults := func(d *registry.Draft) {
-		catalogue(d)
+		catalog(d)
 		d.Defaults = &spec.Defaults{Agent: spec.Agent{ModelID: "same"}}
 	}
 	for name, c := range map[string]struct {
@@ -115,7 +115,7 @@ func TestWhichModelIsTheDefault(t *testing.T) {
 		"the one that is preferred":    {declared(t, byDefaults), "fast", "fast"},
 		"that of the defaults":         {declared(t, byDefaults), "", "same"},
 		"the only one":                 {declared(t, one), "", "fast"},
-		"none of many":                 {declared(t, catalogue), "", ""},
+		"none of many":                 {declared(t, catalog), "", ""},
 		"none where it does not exist": {declared(t, one), "gone", ""},
 	} {
 		m := modelsOf(c.set, c.preferred)

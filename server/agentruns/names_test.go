@@ -11,7 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// TestNothingThatWasAskedForIsDroppedSilently sends what has no effect: misspelt
+// TestNothingThatWasAskedForIsDroppedSilently sends what has no effect: misspelled
 // fields are refused, and the others are named in the answer.
 func TestNothingThatWasAskedForIsDroppedSilently(t *testing.T) {
 	t.Parallel()
@@ -98,7 +98,7 @@ func TestTheFieldsOfToolReferencesAreThoseThatAreRead(t *testing.T) {
 	}
 }
 
-// TestAToolResultSaysWhatHadNoEffect answers a call with a misspelt field, and then
+// TestAToolResultSaysWhatHadNoEffect answers a call with a misspelled field, and then
 // with one that is not known.
 func TestAToolResultSaysWhatHadNoEffect(t *testing.T) {
 	t.Parallel()

@@ -115,8 +115,8 @@ func TestD1EveryStreamHasOneEnd(t *testing.T) {
 	}
 }
 
-// TestD2OverlappingTurnsAreSerialised: the original keeps one of them alone.
-func TestD2OverlappingTurnsAreSerialised(t *testing.T) {
+// TestD2OverlappingTurnsAreSerialized: the original keeps one of them alone.
+func TestD2OverlappingTurnsAreSerialized(t *testing.T) {
 	t.Parallel()
 	w := serving(t)
 	var all sync.WaitGroup

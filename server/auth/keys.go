@@ -18,7 +18,7 @@ import (
 )
 
 // keyPrefix begins the keys that NewKey makes, so that scanners for leaked
-// secrets recognise them.
+// secrets recognize them.
 const keyPrefix = "ark_"
 
 // keyBytes is the number of random bytes in a key.

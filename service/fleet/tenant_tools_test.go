@@ -165,7 +165,7 @@ func TestToolsOfTenantsAreBoundedByTheBase(t *testing.T) {
 }
 
 // A name that resolves to a public address at publication and to this machine when the tool is
-// called is rejected at the call: the dialled address counts.
+// called is rejected at the call: the dialed address counts.
 func TestANameThatLeadsElsewhereLaterIsRefused(t *testing.T) {
 	var calls atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { calls.Add(1) }))

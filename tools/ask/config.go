@@ -29,8 +29,8 @@ type Config struct {
 	Choices []string        `json:"choices,omitempty" doc:"The possible answers. Without choices and schema, any text is valid, and the model may offer choices if it writes the question."`
 	Schema  json.RawMessage `json:"schema,omitempty" doc:"The JSON Schema of an answer. Not together with choices."`
 
-	Kind string `json:"kind,omitempty" enum:"question|auth" default:"question" doc:"With auth, a person authorises the agent elsewhere and answers whether it was done; the A2A task is auth-required, otherwise input-required. Do not answer with credentials: the model would read them."`
-	URL  string `json:"url,omitempty" doc:"The https URL where the person authorises the agent, for kind auth."`
+	Kind string `json:"kind,omitempty" enum:"question|auth" default:"question" doc:"With auth, a person authorizes the agent elsewhere and answers whether it was done; the A2A task is auth-required, otherwise input-required. Do not answer with credentials: the model would read them."`
+	URL  string `json:"url,omitempty" doc:"The https URL where the person authorizes the agent, for kind auth."`
 }
 
 // Kind returns the tool kind ask.

@@ -45,7 +45,7 @@ func (t *tool) Descriptor() tools.Descriptor { return t.descriptor }
 
 func (t *tool) defaultDescription() string {
 	if t.config.questionKind() == kindAuth {
-		return "Asks the person to authorise you, and returns whether that was done."
+		return "Asks the person to authorize you, and returns whether that was done."
 	}
 	return "Asks the person a question and returns the answer."
 }

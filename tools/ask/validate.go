@@ -91,10 +91,10 @@ func (c *Config) checkAuth() diag.List {
 		return diag.List{diag.New(diag.InvalidValue, "kind", "kind is %q; allowed are question and auth", c.Kind)}
 	}
 	if len(c.Choices) > 0 {
-		list = append(list, diag.New(diag.InvalidValue, "choices", "choices are for the kind question: the answer of auth is whether the agent was authorised"))
+		list = append(list, diag.New(diag.InvalidValue, "choices", "choices are for the kind question: the answer of auth is whether the agent was authorized"))
 	}
 	if len(c.Schema) > 0 {
-		list = append(list, diag.New(diag.InvalidValue, "schema", "schema is for the kind question: the answer of auth is whether the agent was authorised"))
+		list = append(list, diag.New(diag.InvalidValue, "schema", "schema is for the kind question: the answer of auth is whether the agent was authorized"))
 	}
 	if c.URL != "" && !isSafe(c.URL) {
 		list = append(list, diag.New(diag.InvalidValue, "url", "url must be an https URL without a user"))
@@ -102,7 +102,7 @@ func (c *Config) checkAuth() diag.List {
 	return list
 }
 
-// isSafe reports whether a person can be sent to an address to authorise an agent.
+// isSafe reports whether a person can be sent to an address to authorize an agent.
 func isSafe(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.User != nil || u.Hostname() == "" {
@@ -120,7 +120,7 @@ func (c *Config) answerSchema(offered []string) json.RawMessage {
 	}
 	switch {
 	case c.questionKind() == kindAuth:
-		return json.RawMessage(`{"type":"object","properties":{"authenticated":{"type":"boolean","description":"Whether the agent was authorised."}},` +
+		return json.RawMessage(`{"type":"object","properties":{"authenticated":{"type":"boolean","description":"Whether the agent was authorized."}},` +
 			`"required":["authenticated"],"additionalProperties":false}`)
 	case len(choices) > 0:
 		list, _ := json.Marshal(map[string]any{"enum": choices}) // texts

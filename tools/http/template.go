@@ -16,7 +16,7 @@ type template []part
 type part struct{ literal, name, tenant string }
 
 // Braces that form no placeholder are rejected, not sent as they are: most likely they are a
-// misspelt one. The error does not quote the text, which may be a secret.
+// misspelled one. The error does not quote the text, which may be a secret.
 var errPlaceholder = errors.New("a placeholder is {{name}} with a name of letters, digits, '_', '-' and '.'")
 
 var errTurnVariable = errors.New("a variable of a turn can stand in prompts only: no caller chooses where a request goes")

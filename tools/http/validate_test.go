@@ -60,7 +60,7 @@ func TestValidateReportsEveryMistakeAtItsPlace(t *testing.T) {
 		{"placeholder as parameter", func(c *config) { c.URL = "https://a.example/?{{city}}" }, []string{"invalid-value url: value of a query"}},
 		{"placeholder as name", func(c *config) { c.URL = "https://a.example/?a{{city}}=1" }, []string{"invalid-value url: value of a query"}},
 		{"undeclared in path", func(c *config) { c.URL = "https://a.example/{{town}}" }, []string{"invalid-value url: {{town}}"}},
-		{"misspelt in query", func(c *config) { c.URL = "https://a.example/?q={{citi}}" }, []string{"invalid-value url: {{citi}}"}},
+		{"misspelled in query", func(c *config) { c.URL = "https://a.example/?q={{citi}}" }, []string{"invalid-value url: {{citi}}"}},
 		{"undeclared everywhere", func(c *config) {
 			c.Method = "POST"
 			c.URL = "https://a.example/{{b1}}?a={{a1}}"

@@ -74,12 +74,12 @@ func BenchmarkListing(b *testing.B) {
 		}
 		_ = s.Close()
 	}
-	b.Run("runtime without a catalogue", func(b *testing.B) {
+	b.Run("runtime without a catalog", func(b *testing.B) {
 		for b.Loop() {
 			start(b, &config{URL: p.URL, Catalog: filepath.Join(b.TempDir(), "c.json")})
 		}
 	})
-	b.Run("runtime with a catalogue", func(b *testing.B) {
+	b.Run("runtime with a catalog", func(b *testing.B) {
 		c := &config{URL: p.URL, Catalog: filepath.Join(b.TempDir(), "c.json")}
 		for b.Loop() {
 			start(b, c)

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// catalogVersion is the version of the format of catalogues.
+	// catalogVersion is the version of the format of catalogs.
 	catalogVersion = 1
 	// maxCatalog bounds a list of tools, in bytes.
 	maxCatalog = 5 << 20
@@ -89,7 +89,7 @@ func (a annotations) toolEffect(configured tools.Effect) tools.Effect {
 	return effect
 }
 
-// newCatalog returns the catalogue of a server's tools, cleaned and sorted.
+// newCatalog returns the catalog of a server's tools, cleaned and sorted.
 func newCatalog(fingerprint string, server serverInfo, list []toolInfo) *catalog {
 	c := &catalog{Version: catalogVersion, Fingerprint: fingerprint, Server: server, Tools: slices.Clone(list)}
 	c.cleanTools()
@@ -108,14 +108,14 @@ func (c *catalog) cleanTools() {
 	slices.SortStableFunc(c.Tools, func(a, b toolInfo) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// sameTools reports whether two catalogues list the same tools.
+// sameTools reports whether two catalogs list the same tools.
 func sameTools(a, b *catalog) bool {
 	return slices.Equal(a.Features, b.Features) && slices.EqualFunc(a.Tools, b.Tools, func(a, b toolInfo) bool {
 		return a.Name == b.Name && changedParts(&a, &b) == ""
 	})
 }
 
-// encodeFile returns the catalogue in its file format.
+// encodeFile returns the catalog in its file format.
 func (c *catalog) encodeFile() ([]byte, error) {
 	data, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {
@@ -145,7 +145,7 @@ func decodeCatalog(data []byte) (*catalog, error) {
 	}
 	c := new(catalog)
 	if err := json.Unmarshal(data, c); err != nil {
-		return nil, errors.New("it is not a catalogue: a field has a value of another type")
+		return nil, errors.New("it is not a catalog: a field has a value of another type")
 	}
 	if len(c.Tools) > maxTools {
 		return nil, fmt.Errorf("it lists %d tools; at most %d are allowed", len(c.Tools), maxTools)

@@ -10,10 +10,10 @@ import (
 	"path/filepath"
 )
 
-// errNoCatalog reports that no catalogue exists yet.
-var errNoCatalog = errors.New("no catalogue yet")
+// errNoCatalog reports that no catalog exists yet.
+var errNoCatalog = errors.New("no catalog yet")
 
-// readCatalog reads a catalogue created with the settings of a fingerprint. The error is
+// readCatalog reads a catalog created with the settings of a fingerprint. The error is
 // errNoCatalog if the file does not exist; otherwise it explains why the file cannot be used.
 func readCatalog(name, fingerprint string) (*catalog, error) {
 	f, err := os.Open(name)
@@ -41,7 +41,7 @@ func readCatalog(name, fingerprint string) (*catalog, error) {
 	return c, nil
 }
 
-// writeCatalog writes a catalogue atomically: readers find the old one or the new
+// writeCatalog writes a catalog atomically: readers find the old one or the new
 // one. An unchanged file is left alone.
 func writeCatalog(name string, c *catalog) error {
 	data, err := c.encodeFile()

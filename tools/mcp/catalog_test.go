@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// known makes a server whose catalogue file lists tools.
+// known makes a server whose catalog file lists tools.
 func known(t *testing.T, c config, list ...toolInfo) *server {
 	t.Helper()
 	c.Command = []string{"server"}
@@ -42,7 +42,7 @@ func memberIDs(s *server) string {
 	return strings.Join(ids, " ")
 }
 
-func TestTheToolsOfACatalogue(t *testing.T) {
+func TestTheToolsOfACatalog(t *testing.T) {
 	t.Parallel()
 	none, own := "", "own_"
 	loop := toolInfo{Name: "b", InputSchema: json.RawMessage(`{"$ref":"https://elsewhere.example/schema"}`)}
@@ -110,7 +110,7 @@ func TestHintsDecideTheEffectAndOnlyNarrowTheSetting(t *testing.T) {
 	}
 }
 
-func TestWhyThereIsNoCatalogue(t *testing.T) {
+func TestWhyThereIsNoCatalog(t *testing.T) {
 	t.Parallel()
 	c := config{Command: []string{"server"}, Catalog: filepath.Join(t.TempDir(), "c.json")}
 	sound, err := newCatalog(c.serverFingerprint(&tools.Settings{ID: "fake"}), serverInfo{}, []toolInfo{info("a")}).encodeFile()
@@ -118,7 +118,7 @@ func TestWhyThereIsNoCatalogue(t *testing.T) {
 		t.Fatal(err)
 	}
 	for content, want := range map[string]string{
-		"\x00absent":                           "there is no catalogue",
+		"\x00absent":                           "there is no catalog",
 		"":                                     "not a JSON object",
 		"[]":                                   "not a JSON object",
 		"{}":                                   "it is of another version of the format",
@@ -146,7 +146,7 @@ func TestWhyThereIsNoCatalogue(t *testing.T) {
 	}
 }
 
-func TestACatalogueIsTheSameInItsFile(t *testing.T) {
+func TestACatalogIsTheSameInItsFile(t *testing.T) {
 	t.Parallel()
 	list := []toolInfo{
 		{Name: "b", Description: "<b> & c", InputSchema: json.RawMessage(`{"type": "object",  "properties": {"x": {"const": 12345678901234567890}}}`)},

@@ -2,9 +2,9 @@
 // that speaks the Model Context Protocol, either a program started here or an address reached over
 // HTTP.
 //
-// The configuration is trusted, the server is not. The tools come from a catalogue, a file beside
+// The configuration is trusted, the server is not. The tools come from a catalog, a file beside
 // the configuration, so that a dry run needs no server; the first call connects to it. The server's
-// output, in the catalogue, results and errors, is bounded and checked before use.
+// output, in the catalog, results and errors, is bounded and checked before use.
 package mcp
 
 import (
@@ -66,7 +66,7 @@ const (
 	changesRejected = "error"
 )
 
-// changePolicy returns what to do if the server's tools differ from the catalogue.
+// changePolicy returns what to do if the server's tools differ from the catalog.
 func (c *config) changePolicy() string { return cmp.Or(c.ChangedTools, changesWarned) }
 
 // MarshalJSON writes the record without the values of headers, environment
@@ -119,7 +119,7 @@ func (c *config) ToolPrefix(id string) string {
 	return "mcp__" + id + "__"
 }
 
-// catalogFile returns the file of the catalogue.
+// catalogFile returns the file of the catalog.
 func (c *config) catalogFile(s *tools.Settings) string {
 	if c.Catalog != "" {
 		return c.Catalog

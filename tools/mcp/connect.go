@@ -42,7 +42,7 @@ func (s *server) enterPlace(ctx context.Context, call *tools.Call) (l *link, lea
 }
 
 // openTo returns a function that connects to a target. The session uses the tools of the
-// catalogue, not its own list.
+// catalog, not its own list.
 func (s *server) openTo(to *target) func(context.Context, *sync.WaitGroup) (*session, error) {
 	return func(ctx context.Context, running *sync.WaitGroup) (*session, error) {
 		began := time.Now()

@@ -13,7 +13,7 @@ func Kind() tools.Kind {
 	return spec.NewKind("mcp", "The tools of a server that speaks the Model Context Protocol.", newTools)
 }
 
-// newTools returns the configured tools. It reads the catalogue and contacts no server.
+// newTools returns the configured tools. It reads the catalog and contacts no server.
 func newTools(s tools.Settings, c *config) (tools.Tool, error) {
 	if err := c.Validate().Err(); err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func newTools(s tools.Settings, c *config) (tools.Tool, error) {
 	return v, nil
 }
 
-// newServer returns a server without a catalogue.
+// newServer returns a server without a catalog.
 func newServer(s *tools.Settings, c *config) (*server, error) {
 	v := &server{
 		id: s.ID, config: c.clone(), logger: s.Logger, secrets: c.secretValues(),

@@ -23,7 +23,7 @@ func (s *server) Call(context.Context, *tools.Call) (tools.Result, error) {
 	return tools.Result{}, fmt.Errorf("%s is a server, not a tool", s.id)
 }
 
-// Members returns the tools of the catalogue. It reports unusable tools: an invalid schema as a
+// Members returns the tools of the catalog. It reports unusable tools: an invalid schema as a
 // warning, since the server is not the configuration's responsibility, and two names for one id as
 // an error.
 func (s *server) Members() ([]tools.Member, diag.List) {
@@ -32,17 +32,17 @@ func (s *server) Members() ([]tools.Member, diag.List) {
 	if s.catalog != nil {
 		return s.members, s.found
 	}
-	d := diag.New(diag.NoCatalog, "", "the tools of %q are not known: the catalogue %s cannot be used: %v", s.id, s.file, s.unknown)
+	d := diag.New(diag.NoCatalog, "", "the tools of %q are not known: the catalog %s cannot be used: %v", s.id, s.file, s.unknown)
 	if errors.Is(s.unknown, errNoCatalog) {
-		d = diag.New(diag.NoCatalog, "", "the tools of %q are not known: there is no catalogue %s", s.id, s.file)
+		d = diag.New(diag.NoCatalog, "", "the tools of %q are not known: there is no catalog %s", s.id, s.file)
 	}
 	if s.refersToTenant {
-		return nil, diag.List{d.WithHint("run runtime validate --online --tenant-variable NAME=VALUE with values of a tenant, which asks the server and writes the catalogue")}
+		return nil, diag.List{d.WithHint("run runtime validate --online --tenant-variable NAME=VALUE with values of a tenant, which asks the server and writes the catalog")}
 	}
-	return nil, diag.List{d.WithHint("run runtime validate --online, which asks the server and writes the catalogue")}
+	return nil, diag.List{d.WithHint("run runtime validate --online, which asks the server and writes the catalog")}
 }
 
-// setCatalog sets the current catalogue and reports whether its tools differ from the previous
+// setCatalog sets the current catalog and reports whether its tools differ from the previous
 // ones.
 func (s *server) setCatalog(c *catalog) (differs bool) {
 	if known := s.currentCatalog(); known != nil && sameTools(known, c) {
@@ -55,7 +55,7 @@ func (s *server) setCatalog(c *catalog) (differs bool) {
 	return true
 }
 
-// expandCatalog makes the tools of a catalogue.
+// expandCatalog makes the tools of a catalog.
 func (s *server) expandCatalog(c *catalog) ([]tools.Member, diag.List) {
 	var found diag.List
 	warn := func(code diag.Code, format string, args ...any) {

@@ -12,9 +12,9 @@ import (
 	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
-// ChangedError reports that a server's tools differ from the catalogue that pins them.
+// ChangedError reports that a server's tools differ from the catalog that pins them.
 type ChangedError struct {
-	// Catalog is the file of the catalogue.
+	// Catalog is the file of the catalog.
 	Catalog string
 	// Changes describes the change of each tool, by its name at the server.
 	Changes map[string]string
@@ -25,7 +25,7 @@ const maxShownChanges = 10
 
 // Error lists the changed tools.
 func (e *ChangedError) Error() string {
-	return fmt.Sprintf("its tools differ from the catalogue %s: %s; review them, and delete the file to accept them", e.Catalog, listChanges(e.Changes))
+	return fmt.Sprintf("its tools differ from the catalog %s: %s; review them, and delete the file to accept them", e.Catalog, listChanges(e.Changes))
 }
 
 // listChanges lists the first few changes.
@@ -41,7 +41,7 @@ func listChanges(changes map[string]string) string {
 	return strings.Join(texts, ", ")
 }
 
-// compareTools describes the differences of tools between two catalogues.
+// compareTools describes the differences of tools between two catalogs.
 func compareTools(old, now *catalog) map[string]string {
 	byName := make(map[string]*toolInfo, len(old.Tools))
 	for i := range old.Tools {
@@ -80,7 +80,7 @@ func changedParts(a, b *toolInfo) string {
 	return strings.Join(parts, " and ")
 }
 
-// pinnedCatalog returns the catalogue that the server's tools must match; nil if they may
+// pinnedCatalog returns the catalog that the server's tools must match; nil if they may
 // change, or if it does not exist yet.
 func (s *server) pinnedCatalog() *catalog {
 	if s.config.changePolicy() != changesRejected {
@@ -89,7 +89,7 @@ func (s *server) pinnedCatalog() *catalog {
 	return s.currentCatalog()
 }
 
-// checkPins compares the tools of a session with the catalogue that pins them. Changed tools
+// checkPins compares the tools of a session with the catalog that pins them. Changed tools
 // cannot be called in the session.
 func (s *server) checkPins(session *session, now *catalog) error {
 	pinned := s.pinnedCatalog()
@@ -106,7 +106,7 @@ func (s *server) checkPins(session *session, now *catalog) error {
 	return &ChangedError{Catalog: s.file, Changes: changes}
 }
 
-// verifyTools lists the tools of a session that does not provide the catalogue, if they are pinned
+// verifyTools lists the tools of a session that does not provide the catalog, if they are pinned
 // or if calls have headers that depend on the list. It returns an error only if listing fails.
 func (s *server) verifyTools(ctx context.Context, session *session) error {
 	if mirrored := session.isStateless() && s.mirrorsArguments(); !mirrored && s.pinnedCatalog() == nil {

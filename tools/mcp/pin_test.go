@@ -24,7 +24,7 @@ func lists(namesAndDescriptions ...string) string {
 	return `tools/list {"tools":[` + strings.Join(all, ",") + `]}` + "\n" + `tools/call {"content":[{"type":"text","text":"done"}]}`
 }
 
-// changedServer returns the configuration of a server whose tools differ from its catalogue: the
+// changedServer returns the configuration of a server whose tools differ from its catalog: the
 // description of a has changed, b is as before, c is gone and d is new.
 func changedServer(t *testing.T, policy string) config {
 	t.Helper()
@@ -50,13 +50,13 @@ func TestChangedToolsArePinned(t *testing.T) {
 	if got := memberIDs(s); got != "mcp__fake__a mcp__fake__b mcp__fake__c" {
 		t.Errorf("the tools are %s", got)
 	}
-	fails(t, s, "a", "tool a has another description since the catalogue was written")
+	fails(t, s, "a", "tool a has another description since the catalog was written")
 	fails(t, s, "c", "tool c is gone")
 	if got := succeed(t, s, "b", `{}`); got != "done" {
 		t.Errorf("the unchanged tool says %q", got)
 	}
 	if after, err := os.ReadFile(c.Catalog); err != nil || string(after) != string(before) {
-		t.Errorf("the catalogue has become %s: %v", after, err)
+		t.Errorf("the catalog has become %s: %v", after, err)
 	}
 	if err := os.Remove(c.Catalog); err != nil { // a person accepts the changes
 		t.Fatal(err)

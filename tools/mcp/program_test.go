@@ -378,6 +378,6 @@ func TestToolsThatChange(t *testing.T) {
 		t.Errorf("the tool that was removed says %q", text)
 	}
 	if again := start(t, c); entries(t, again)["mcp__fake__grown"] == nil {
-		t.Error("the file of the catalogue is not up to date")
+		t.Error("the file of the catalog is not up to date")
 	}
 }

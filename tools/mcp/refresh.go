@@ -12,7 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/tools/mcp/internal/oauth"
 )
 
-// Refresh requests the tools from the server and keeps the response, also in the catalogue file.
+// Refresh requests the tools from the server and keeps the response, also in the catalog file.
 func (s *server) Refresh(ctx context.Context) error {
 	if s.refersToTenant || s.NeedsLogin() {
 		return s.RefreshFor(ctx, nil)
@@ -62,7 +62,7 @@ func (s *server) listToolsAt(ctx context.Context, to *target) error {
 	return err
 }
 
-// rereadCatalog reads the catalogue again because a login may have written it. Without a login the
+// rereadCatalog reads the catalog again because a login may have written it. Without a login the
 // tools cannot be listed.
 func (s *server) rereadCatalog() error {
 	if s.Known() {
@@ -112,12 +112,12 @@ func (s *server) listTools(ctx context.Context, session *session) (differs bool,
 		return s.setCatalog(c), nil
 	}
 	if err := writeCatalog(s.file, c); err != nil {
-		s.logger.Warn("writing the catalogue failed", "file", s.file, "error", err)
+		s.logger.Warn("writing the catalog failed", "file", s.file, "error", err)
 	}
 	return s.setCatalog(c), nil
 }
 
-// isCurrent reports whether the file already holds a catalogue.
+// isCurrent reports whether the file already holds a catalog.
 func (s *server) isCurrent(now *catalog) bool {
 	known := s.currentCatalog()
 	if known == nil || known.Server != now.Server || !sameTools(known, now) {

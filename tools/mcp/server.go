@@ -66,10 +66,10 @@ func (s *server) NeedsLogin() bool { return s.config.Auth != nil && s.config.Aut
 // Prefix returns the prefix of the tool ids.
 func (s *server) Prefix() string { return s.config.ToolPrefix(s.id) }
 
-// Known reports whether there is a catalogue.
+// Known reports whether there is a catalog.
 func (s *server) Known() bool { return s.currentCatalog() != nil }
 
-// currentCatalog returns the catalogue; nil while the tools are not known.
+// currentCatalog returns the catalog; nil while the tools are not known.
 func (s *server) currentCatalog() *catalog {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -48,7 +48,7 @@ type session struct {
 
 	mu   sync.Mutex
 	over bool
-	// changed maps the tools that differ from the pinning catalogue to their differences.
+	// changed maps the tools that differ from the pinning catalog to their differences.
 	changed map[string]string
 	// flights are the requests of running calls, by progress token. strays counts canceled requests
 	// of which the server may not know yet.
@@ -134,7 +134,7 @@ func (c *session) isEnding() bool {
 	}
 }
 
-// changedTool returns how a tool differs from the catalogue; empty if it does not.
+// changedTool returns how a tool differs from the catalog; empty if it does not.
 func (c *session) changedTool(name string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -336,7 +336,7 @@ func TestReferencesToTenantsInServersAreChecked(t *testing.T) {
 	}
 	_, list := s.Members()
 	if len(list) != 1 || list[0].Code != diag.NoCatalog || !strings.Contains(list[0].Hint, "--tenant-variable") {
-		t.Errorf("without a catalogue: %v", list)
+		t.Errorf("without a catalog: %v", list)
 	}
 	if err := s.Refresh(t.Context()); err == nil || !strings.Contains(err.Error(), "only for a tenant") {
 		t.Errorf("without a tenant: %v", err)

@@ -15,7 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// tool is a tool of a server. It is immutable: another catalogue has other tools.
+// tool is a tool of a server. It is immutable: another catalog has other tools.
 type tool struct {
 	server *server
 	// name is the server's name for the tool.
@@ -37,7 +37,7 @@ func (t *tool) Descriptor() tools.Descriptor { return t.descriptor }
 func (t *tool) Call(ctx context.Context, call *tools.Call) (tools.Result, error) {
 	return t.server.runExchange(ctx, call, &request{name: t.name, effect: t.descriptor.EffectClass(), send: func(ctx context.Context, session *session, next *round) (*reply, error) {
 		if change := session.changedTool(t.name); change != "" {
-			return &reply{result: tools.ErrorResult(fmt.Sprintf("mcp server %s: tool %s %s since the catalogue was written, and may not be called until a person has accepted that", t.server.id, t.name, change))}, nil
+			return &reply{result: tools.ErrorResult(fmt.Sprintf("mcp server %s: tool %s %s since the catalog was written, and may not be called until a person has accepted that", t.server.id, t.name, change))}, nil
 		}
 		if id := next.task.load(); id != "" {
 			return t.followTask(ctx, session, id, next)

@@ -41,7 +41,7 @@ func (v *Visit) Members(ctx context.Context) (members []tools.Member, release fu
 	return members, s.link.close, nil
 }
 
-// buildServer returns the server, without a catalogue.
+// buildServer returns the server, without a catalog.
 func (v *Visit) buildServer() (*server, error) {
 	// Its texts contain no references to variables.
 	c := &config{Features: []string{}, URL: string(spec.QuoteTemplate(v.URL)), Headers: make(map[string]string, len(v.Headers)), Prefix: new(v.Name + "_")}

@@ -27,7 +27,7 @@ func TestAProgramThatHidesEndsWithTheCall(t *testing.T) {
 	}
 	text, failed = call(t.Context(), t, c, "run_command", fmt.Sprintf(`{"program":"sh","args":["-c","kill -0 %d"]}`, os.Getpid()))
 	if !failed || !strings.Contains(text, "No such process") {
-		t.Errorf("signalling the test gives %q", text)
+		t.Errorf("signaling the test gives %q", text)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()

@@ -150,9 +150,9 @@ func (o *Printer) note(data event.Data) string {
 		return trimNote(d)
 	case *event.ContextCompacted:
 		if d.Outcome == event.CompactionDone {
-			return fmt.Sprintf("%s summarised: %d tokens became %d", terminal.Count(d.Messages, "message is", "messages are"), d.Before, d.After)
+			return fmt.Sprintf("%s summarized: %d tokens became %d", terminal.Count(d.Messages, "message is", "messages are"), d.Before, d.After)
 		}
-		return fmt.Sprintf("%s not summarised (%s): %s", terminal.Count(d.Messages, "message is", "messages are"), d.Outcome, o.clip(d.Reason))
+		return fmt.Sprintf("%s not summarized (%s): %s", terminal.Count(d.Messages, "message is", "messages are"), d.Outcome, o.clip(d.Reason))
 	default:
 		return ""
 	}

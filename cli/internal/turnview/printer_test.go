@@ -37,10 +37,10 @@ func TestWhatAPersonIsToldOfATurn(t *testing.T) {
 		"! the request was cut from 900 to 500 tokens of 600: 1 message left out, 2 results shortened": &event.ContextTrimmed{
 			Dropped: 1, Previews: 2, Before: 900, After: 500, Limit: 600,
 		},
-		"! 7 messages are summarised: 900 tokens became 80": &event.ContextCompacted{
+		"! 7 messages are summarized: 900 tokens became 80": &event.ContextCompacted{
 			Outcome: event.CompactionDone, Messages: 7, Before: 900, After: 80,
 		},
-		"! 1 message is not summarised (failed): rate_limited": &event.ContextCompacted{
+		"! 1 message is not summarized (failed): rate_limited": &event.ContextCompacted{
 			Outcome: event.CompactionFailed, Messages: 1, Reason: "rate_limited",
 		},
 		`→ look {}\u001b[2J`: &event.ToolCallReady{Name: "look", Arguments: []byte("{}\x1b[2J")},

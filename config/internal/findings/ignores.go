@@ -86,7 +86,7 @@ func CheckIgnores(t *tree.Tree, list diag.List, used map[IgnoredLine]bool, isCom
 }
 
 // ofTheMachine reports whether diagnostics of a code depend on the machine: on its variables, and
-// on its known server catalogues. While a catalogue is unknown, so are findings about its tools.
+// on its known server catalogs. While a catalog is unknown, so are findings about its tools.
 func ofTheMachine(code diag.Code, unknownTools bool) bool {
 	switch code {
 	case diag.UnsetVariable, diag.NoCatalog:

@@ -125,7 +125,7 @@ func replacePrefixed(text string, v Value) string {
 }
 
 // RedactDiagnostics redacts the texts of diagnostics in place. Credentials that are
-// recognised by their form are taken out even where no value was hidden: an id
+// recognized by their form are taken out even where no value was hidden: an id
 // may be one.
 func (r *Redactor) RedactDiagnostics(list diag.List) {
 	for i := range list {

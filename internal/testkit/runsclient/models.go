@@ -5,8 +5,8 @@ import (
 	"net/http"
 )
 
-// Catalogue lists the models of a workspace.
-type Catalogue struct {
+// Catalog lists the models of a workspace.
+type Catalog struct {
 	Models         []Model `json:"models"`
 	DefaultModelID *string `json:"defaultModelId"`
 }
@@ -30,7 +30,7 @@ type Pricing struct {
 }
 
 // Models returns the models of the workspace.
-func (c *Client) Models(ctx context.Context) (*Catalogue, error) {
-	var catalogue Catalogue
-	return &catalogue, c.callAPI(ctx, http.MethodGet, c.Path("models"), nil, &catalogue)
+func (c *Client) Models(ctx context.Context) (*Catalog, error) {
+	var catalog Catalog
+	return &catalog, c.callAPI(ctx, http.MethodGet, c.Path("models"), nil, &catalog)
 }

@@ -12,15 +12,15 @@ import (
 func TestModelsAreFoundByEachOfTheirNames(t *testing.T) {
 	t.Parallel()
 	c := serve(t).client(runsclient.Go)
-	catalogue, err := c.Models(t.Context())
+	catalog, err := c.Models(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := slices.IndexFunc(catalogue.Models, func(m runsclient.Model) bool { return m.VendorModelID == "idle" })
+	at := slices.IndexFunc(catalog.Models, func(m runsclient.Model) bool { return m.VendorModelID == "idle" })
 	if at < 0 {
-		t.Fatalf("the models are %+v", catalogue.Models)
+		t.Fatalf("the models are %+v", catalog.Models)
 	}
-	idle := catalogue.Models[at]
+	idle := catalog.Models[at]
 	read, window := 0.25, 128000
 	want := runsclient.Model{ID: idle.ID, Label: idle.Label, Provider: idle.Provider, VendorModelID: "idle", Source: "platform_offering", ContextWindowTokens: &window,
 		Pricing: &runsclient.Pricing{Input: 1.5, Output: 6, CacheRead: &read}}

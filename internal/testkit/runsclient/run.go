@@ -74,7 +74,7 @@ func (c *Client) Create(ctx context.Context, spec any) (Created, error) {
 
 func (c *Client) createRun(ctx context.Context, path string, spec any) (Created, error) {
 	var made Created
-	if err := c.callAPI(ctx, http.MethodPost, path, normaliseSpec(spec), &made); err != nil {
+	if err := c.callAPI(ctx, http.MethodPost, path, normalizeSpec(spec), &made); err != nil {
 		return made, err
 	}
 	if made.RunID == "" || !strings.HasPrefix(made.StreamURL, "/") || !strings.HasSuffix(made.StreamURL, "/agent-runs/"+escapeText(made.RunID)+"/stream") {
@@ -83,8 +83,8 @@ func (c *Client) createRun(ctx context.Context, path string, spec any) (Created,
 	return made, nil
 }
 
-// normaliseSpec returns a spec in the form that SDKs send: always with a list of tools.
-func normaliseSpec(spec any) any {
+// normalizeSpec returns a spec in the form that SDKs send: always with a list of tools.
+func normalizeSpec(spec any) any {
 	s, ok := spec.(Spec)
 	if ok && s.Tools == nil {
 		s.Tools = []Tool{}

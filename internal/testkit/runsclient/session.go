@@ -34,7 +34,7 @@ func (c *Client) CreateSession(ctx context.Context, spec Spec) (*Session, error)
 		Name      string `json:"name"`
 		CreatedAt string `json:"createdAt"`
 	}
-	if err := c.callAPI(ctx, http.MethodPost, c.Path("agent-sessions"), normaliseSpec(spec), &made); err != nil {
+	if err := c.callAPI(ctx, http.MethodPost, c.Path("agent-sessions"), normalizeSpec(spec), &made); err != nil {
 		return nil, err
 	}
 	if made.SessionID == "" {
@@ -62,7 +62,7 @@ func (s *Session) messageBody(message Spec) any {
 	}
 	if s.resend {
 		message.Tools = s.tools
-		return normaliseSpec(message)
+		return normalizeSpec(message)
 	}
 	return struct {
 		Spec

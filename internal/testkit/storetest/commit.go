@@ -120,7 +120,7 @@ var texts = map[string]string{
 	"empty":      `{}`,
 	"long":       `{"a":"` + strings.Repeat("long ", 100_000) + `"}`,
 	"deep":       strings.Repeat("[", 500) + strings.Repeat("]", 500),
-	"normalised": "{\"e\u0301\":\"\u00e9\"}",
+	"normalized": "{\"e\u0301\":\"\u00e9\"}",
 }
 
 func bytesAreKeptAsTheyAre(f *fixture) {

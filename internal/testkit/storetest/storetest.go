@@ -9,7 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// Run checks that a store fulfils its contract. open returns a store without records, which no
+// Run checks that a store fulfills its contract. open returns a store without records, which no
 // other test uses, with the limits of the settings; open chooses where its records are. It also
 // ensures that the store is closed when its test has ended; the test may have closed it before.
 func Run(t *testing.T, open func(t *testing.T, s store.Settings) store.Store) {

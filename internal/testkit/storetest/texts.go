@@ -23,7 +23,7 @@ func textsThatAreNone(f *fixture) {
 	for n, text := range foul {
 		session := f.sessionOf(ann, fmt.Sprintf("other-%d", n))
 		session.Session.Labels = map[string]string{"label": text}
-		_, labelled := f.CreateSession(f.Context(), session)
+		_, labeled := f.CreateSession(f.Context(), session)
 		_, named := f.CreateSession(f.Context(), f.sessionOf(ann, text))
 		_, keyed := keyedTurn(f, "session", fmt.Sprintf("next-%d", n), store.Key{Value: text, Hash: []byte{1}})
 		journal, artifact, asked, finish := f.commitOf(c), f.commitOf(c), f.commitOf(c), f.finishOf(c)
@@ -33,7 +33,7 @@ func textsThatAreNone(f *fixture) {
 		asked.Asked = []*store.Interaction{f.questionOf(&c.Turn, text)}
 		finish.Finish.Snapshot.FinishReason = text
 		for what, err := range map[string]error{
-			"a label": labelled, "an id": named, "a key": keyed,
+			"a label": labeled, "an id": named, "a key": keyed,
 			"the key of a call": f.Commit(f.Context(), journal), "the name of an artifact": f.Commit(f.Context(), artifact),
 			"the id of a question": f.Commit(f.Context(), asked), "the reason of an end": f.Commit(f.Context(), finish),
 		} {

@@ -269,7 +269,7 @@ func TestInboundCredentialsStayHere(t *testing.T) {
 	}
 }
 
-// A name that resolves to a private address is rejected when dialled, whatever an earlier lookup
+// A name that resolves to a private address is rejected when dialed, whatever an earlier lookup
 // returned.
 func TestANameDoesNotLeadToAPrivateAddress(t *testing.T) {
 	t.Parallel()
@@ -283,7 +283,7 @@ func TestANameDoesNotLeadToAPrivateAddress(t *testing.T) {
 		conn, err := guard.DialContext(t.Context(), "tcp", address)
 		if _, blocked := errors.AsType[*netguard.BlockedError](err); !blocked {
 			_ = conn.Close()
-			t.Errorf("dialling %s: %v", address, err)
+			t.Errorf("dialing %s: %v", address, err)
 		}
 	}
 	if n := len(h.Seen()); n != 0 {

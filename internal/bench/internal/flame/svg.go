@@ -23,7 +23,7 @@ const (
 // module is the prefix of this module's functions, which the graph shortens.
 const module = "github.com/agentruntime/agentruntime/"
 
-// style has one hue for each kind of code, and the page's own background. The colours
+// style has one hue for each kind of code, and the page's own background. The colors
 // are readable on white and on black.
 const style = `text{font:11px ui-monospace,Menlo,Consolas,monospace;fill:#1b1b1b;pointer-events:none}
 .head{font-size:14px;fill:#57606a}
@@ -85,7 +85,7 @@ func widestFirst(frames []*frame) []*frame {
 	})
 }
 
-// kindOf returns the colour class of a function: this module, Go's scheduler and allocator, its
+// kindOf returns the color class of a function: this module, Go's scheduler and allocator, its
 // garbage collector, the standard library, or any other module.
 func kindOf(function string) string {
 	switch path, _, _ := strings.Cut(function, "["); {

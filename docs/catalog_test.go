@@ -13,7 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/event"
 )
 
-// allEvents lists the kinds of events. TestEventCatalogue detects missing kinds.
+// allEvents lists the kinds of events. TestEventCatalog detects missing kinds.
 func allEvents() []event.Data {
 	return []event.Data{
 		new(event.RunStart), new(event.RunFinish), new(event.StepStart), new(event.StepEnd),
@@ -33,11 +33,11 @@ var (
 	eventType = regexp.MustCompile(`(?m)^\tType\w+\s+Type = "([a-z_]+)"$`)
 )
 
-// TestEventCatalogue compares the events table with the types: every kind has a row that names
+// TestEventCatalog compares the events table with the types: every kind has a row that names
 // every field.
-func TestEventCatalogue(t *testing.T) {
+func TestEventCatalog(t *testing.T) {
 	rows := map[string]string{}
-	_, table, _ := strings.Cut(readText(t, "docs/reference/events.md"), "## Catalogue")
+	_, table, _ := strings.Cut(readText(t, "docs/reference/events.md"), "## Catalog")
 	table, _, _ = strings.Cut(table, "## Order")
 	for _, m := range eventRow.FindAllStringSubmatch(table, -1) {
 		rows[m[1]] = m[0]
