@@ -399,8 +399,8 @@ func (w *upgradedApp) readTenant() {
 	if secret, _, err := w.Service().VariablesOf("local").ReadTenantVariable(w.Context(), "HOOK"); err != nil || secret.Text != "s3cret-s3cret" {
 		w.Errorf("the secret cannot be read: %v", err)
 	}
-	for kind, read := range map[string]func(context.Context, service.Caller) ([]*workflow.Start, error){"mine payments": w.Workflows().Schedules, "own payments seen": w.Workflows().Triggers} {
-		list, err := read(w.Context(), w.caller)
+	for kind, schedules := range map[string]bool{"mine payments": true, "own payments seen": false} {
+		list, err := w.Workflows().ListStarts(w.Context(), w.caller, schedules)
 		var ids []string
 		for _, start := range list {
 			ids = append(ids, start.ID)

@@ -67,7 +67,7 @@ models:
 			"13:32 write parameters: {type: object, properties: {text: {…}}}",
 		},
 		"fields without a schema":     {badSchema + "{city: string, zip: str}\n", "16:16 write text: {type: object, properties: {city: {type: string}, zip: {type: string}}}"},
-		"a type that is misspelled":     {badSchema + "{typ: string}\n", "16:16 write type: string"},
+		"a type that is misspelled":   {badSchema + "{typ: string}\n", "16:16 write type: string"},
 		"an answer without a schema":  {agent + "    output_schema: {schema: {answer: string}}\n", "9:30 write schema: {type: object, properties: {answer: {type: string}}}"},
 		"a form of an answer":         {tool + "ask\n    description: d\n    schema: {budget: number}\n", "12:14 write schema: {type: object, properties: {budget: {type: number}}}"},
 		"a type of another language":  {badSchema + "{type: str}\n", "16:22 "},

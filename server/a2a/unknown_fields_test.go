@@ -30,7 +30,7 @@ func TestFieldsWithoutEffectAreNamedInTheAnswer(t *testing.T) {
 		"nothing in 0.3":       {"", "0.3", rpc("message/send", at(old)), nil, false},
 		"another case":         {"", "1.0", rpc("SendMessage", strings.Replace(hello, "messageId", "messageID", 1)), nil, false},
 		"a foreign field":      {"", "1.0", rpc("SendMessage", strings.Replace(hello, `"role"`, `"colour":1,"role"`, 1)), []string{"params.message.colour"}, false},
-		"a misspelled one":       {"", "1.0", rpc("SendMessage", strings.Replace(hello, `"role"`, `"taskld":"x","role"`, 1)), []string{`params.message.taskld: unknown field; did you mean \"taskId\"?`}, true},
+		"a misspelled one":     {"", "1.0", rpc("SendMessage", strings.Replace(hello, `"role"`, `"taskld":"x","role"`, 1)), []string{`params.message.taskld: unknown field; did you mean \"taskId\"?`}, true},
 		"of the configuration": {"/message:send", "1.0", strings.Replace(hello, `{`, `{"configuration":{"returnImmediatly":true},`, 1), []string{`configuration.returnImmediatly: unknown field; did you mean \"returnImmediately\"?`}, true},
 		"of a part":            {"/message:send", "1.0", strings.Replace(hello, `"text"`, `"mimeType":"x","text"`, 1), []string{"message.parts[0].mimeType"}, false},
 		"in metadata":          {"/message:send", "1.0", strings.Replace(hello, `"role"`, `"metadata":{"colour":1},"role"`, 1), nil, false},
