@@ -50,7 +50,7 @@ func (l *loader) readRegistryPatches(registry string, value *yamltree.Node, p *t
 	if value.Kind != yamltree.Mapping {
 		l.file.Partial = true
 		l.AddDiagnostic(diag.InvalidValue, p, value, "%s must be a mapping, not %s", p.Label(), value.Describe(false)).
-			Hint = "write each patch under the id of its entry"
+			SetHint("write each patch under the id of its entry")
 		l.HideSecrets(value, false)
 		return
 	}
@@ -59,7 +59,7 @@ func (l *loader) readRegistryPatches(registry string, value *yamltree.Node, p *t
 		switch {
 		case value.Kind == yamltree.Null && value.Text == "":
 			l.AddDiagnostic(diag.InvalidValue, at, value, "the patch of %s has no fields", clip.Text(key.Text)).
-				Hint = "write null to remove the entry"
+				SetHint("write null to remove the entry")
 			continue
 		case value.Kind != yamltree.Mapping && value.Kind != yamltree.Null:
 			l.AddDiagnostic(diag.InvalidValue, at, value, "%s must be a mapping, not %s", at.Label(), value.Describe(false))

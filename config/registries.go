@@ -60,7 +60,7 @@ func (l *loader) findOutdented(registry *yamltree.Node, top *tree.Place) map[*ya
 			continue
 		case !reported:
 			l.AddDiagnostic(diag.InvalidValue, top.Field(key.Text, key), key, "%s is next to %s, not below it", clip.Text(key.Text), clip.Text(entry.Text)).
-				Hint = "indent it, and the fields after it, further than " + clip.Text(entry.Text)
+				SetHint("indent it, and the fields after it, further than " + clip.Text(entry.Text))
 			reported, l.file.Partial = true, true
 		}
 		if found == nil {

@@ -37,11 +37,11 @@ func (d *Decoder) FindKind(n *yamltree.Node, p *tree.Place, kinds []record.Kind)
 		}
 		found := d.AddDiagnostic(diag.InvalidValue, at, value, "type cannot be %q; allowed are %s", clip.Text(value.Text), record.Alternatives(types))
 		if f, ok := findForeign(readForeignNames().Types[p.Parent.Key], text); ok && !slices.Contains(types, f.Field) && f.Field != "" {
-			found.Hint = ""
+			found.SetHint("")
 		} else if ok {
-			found.Hint = f.hintText()
+			found.SetHint(f.hintText())
 		} else if near, ok := nearest.Of(text, types); ok {
-			found.Hint = didYouMean(near)
+			found.SetHint(didYouMean(near))
 		}
 	}
 	d.HideSecrets(n, false)
@@ -53,14 +53,14 @@ func (d *Decoder) FindKind(n *yamltree.Node, p *tree.Place, kinds []record.Kind)
 func (d *Decoder) reportMissingType(n *yamltree.Node, p *tree.Place, types []string) {
 	for key := range n.Pairs {
 		if slices.Contains(typeNames, key.Text) {
-			d.AddDiagnostic(diag.UnknownField, p.Field(key.Text, key), key, "unknown field %q", clip.Text(key.Text)).Hint = "write type: " + record.Alternatives(types)
+			d.AddDiagnostic(diag.UnknownField, p.Field(key.Text, key), key, "unknown field %q", clip.Text(key.Text)).SetHint("write type: " + record.Alternatives(types))
 			return
 		}
 		if len(key.Text) > len("types") {
 			continue
 		}
 		if near, ok := nearest.Of(key.Text, []string{"type"}); ok && key.Text != near {
-			d.AddDiagnostic(diag.UnknownField, p.Field(key.Text, key), key, "unknown field %q", clip.Text(key.Text)).Hint = didYouMean(near)
+			d.AddDiagnostic(diag.UnknownField, p.Field(key.Text, key), key, "unknown field %q", clip.Text(key.Text)).SetHint(didYouMean(near))
 			return
 		}
 	}

@@ -33,33 +33,30 @@ type Decoder struct {
 
 // AddDiagnostic adds a diagnostic about the value n, or about the key of the place p if the code
 // marks keys.
-func (d *Decoder) AddDiagnostic(code diag.Code, p *tree.Place, n *yamltree.Node, format string, args ...any) *diag.Diagnostic {
+func (d *Decoder) AddDiagnostic(code diag.Code, p *tree.Place, n *yamltree.Node, format string, args ...any) Reported {
 	if p != nil && p.Node != nil && (code.MarksKey() || n.Kind == yamltree.Null && n.Text == "") {
 		n = p.Node // the key, also for an omitted value
 	}
 	if doc := d.Tree.Documents[n.Document]; doc.Findings > yamltree.MaxFindings {
 		doc.CountFinding(code.Info().Severity) // not worth a text
-		return new(diag.Diagnostic)
+		return Reported{}
 	}
 	return d.AddFinding(diag.New(code, p.Path(), format, args...), n)
 }
 
-// AddFinding adds a diagnostic about n, and returns it for adding details. The number of
-// diagnostics per file is limited; changing a dropped one has no effect.
-func (d *Decoder) AddFinding(found diag.Diagnostic, n *yamltree.Node) *diag.Diagnostic {
+// AddFinding adds a diagnostic about n. The number of diagnostics per file is limited.
+func (d *Decoder) AddFinding(found diag.Diagnostic, n *yamltree.Node) Reported {
 	doc := d.Tree.Documents[n.Document]
-	kept := doc.CountFinding(found.Severity)
-	if kept || doc.Omitted == nil {
-		found.Span = doc.SpanOfNode(d.Tree.Origins.AsWritten(n))
+	if !doc.CountFinding(found.Severity) {
+		if doc.Omitted == nil {
+			found.Span = doc.SpanOfNode(d.Tree.Origins.AsWritten(n))
+			doc.Omitted = &found
+		}
+		return Reported{}
 	}
-	switch {
-	case kept:
-		d.Found = append(d.Found, found)
-		return &d.Found[len(d.Found)-1]
-	case doc.Omitted == nil:
-		doc.Omitted = &found
-	}
-	return &found
+	found.Span = doc.SpanOfNode(d.Tree.Origins.AsWritten(n))
+	d.Found = append(d.Found, found)
+	return Reported{&d.Found[len(d.Found)-1]}
 }
 
 // AddAll adds diagnostics of a document that already have positions.
@@ -70,6 +67,17 @@ func (d *Decoder) AddAll(doc *tree.SourceFile, found diag.List) {
 		} else if doc.Omitted == nil {
 			doc.Omitted = &one
 		}
+	}
+}
+
+// Reported is a diagnostic that was just added, for adding details; it is empty if the diagnostic
+// was dropped.
+type Reported struct{ diagnostic *diag.Diagnostic }
+
+// SetHint sets the hint of the diagnostic.
+func (r Reported) SetHint(text string) {
+	if r.diagnostic != nil {
+		r.diagnostic.Hint = text
 	}
 }
 

@@ -87,7 +87,7 @@ func (d *Decoder) checkVariant(r *record.Type, n *yamltree.Node, v reflect.Value
 			continue
 		}
 		d.AddDiagnostic(diag.UnknownField, p.Field(key.Text, key), key, "%s does not belong to the type %s, only to %s", clip.Text(key.Text), variant, record.Alternatives(f.Of)).
-			Hint = listAllowed(r.Names(variant))
+			SetHint(listAllowed(r.Names(variant)))
 	}
 	return variant
 }
@@ -96,12 +96,12 @@ func (d *Decoder) checkVariant(r *record.Type, n *yamltree.Node, v reflect.Value
 func (d *Decoder) reportUnknownField(r *record.Type, key, value *yamltree.Node, p *tree.Place, variant, also string) {
 	at := p.Field(key.Text, key)
 	if slices.Contains(r.LeftOut, key.Text) {
-		d.AddDiagnostic(diag.UnknownField, at, key, "this program was built without the protocol %s", key.Text).Hint = ListLinked(d.Surfaces)
+		d.AddDiagnostic(diag.UnknownField, at, key, "this program was built without the protocol %s", key.Text).SetHint(ListLinked(d.Surfaces))
 		d.HideSecrets(value, secret.IsHiddenName(key.Text))
 		return
 	}
 	found := d.AddDiagnostic(diag.UnknownField, at, key, "unknown field %q", clip.Text(key.Text))
-	if d.Tree.Documents[key.Document].Findings > yamltree.MaxFindings { // it was dropped
+	if found.diagnostic == nil {
 		d.HideSecrets(value, secret.IsHiddenName(key.Text))
 		return
 	}
@@ -114,12 +114,12 @@ func (d *Decoder) reportUnknownField(r *record.Type, key, value *yamltree.Node, 
 		if !ok {
 			hint = listAllowed(names)
 		}
-		found.Hint = hint
+		found.SetHint(hint)
 		limit := value.Kind == yamltree.Int && strings.HasPrefix(key.Text, "max_")
 		d.HideSecrets(value, secret.IsHiddenName(key.Text) && !limit)
 		return
 	}
-	found.Hint = hint
+	found.SetHint(hint)
 	if f := r.ByName[near]; f != nil {
 		d.addMeantField(p.Field(f.Name, nil))
 		// A number for a numeric field, such as max_token: 100, is a misspelled limit.
@@ -190,5 +190,5 @@ func (d *Decoder) reportMissingField(name string, n *yamltree.Node, p *tree.Plac
 	} else if p != nil && p.Node != nil {
 		n = p.Node
 	}
-	d.AddDiagnostic(diag.MissingField, at, n, "%s is required", name).Hint = hint
+	d.AddDiagnostic(diag.MissingField, at, n, "%s is required", name).SetHint(hint)
 }

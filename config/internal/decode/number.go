@@ -148,12 +148,12 @@ func (d *Decoder) notNumber(f *record.Field, n *yamltree.Node, p *tree.Place, wa
 		return
 	}
 	if _, err := ParseNumber(n.Text); err == nil {
-		found.Hint = "write it without quotes"
+		found.SetHint("write it without quotes")
 	} else if strings.Contains(n.Text, "${") {
-		found.Hint = "variables give texts, never numbers"
+		found.SetHint("variables give texts, never numbers")
 	} else if bare := strings.TrimSpace(currency.ReplaceAllString(n.Text, "")); bare != n.Text {
 		if _, err := ParseNumber(bare); err == nil && !f.Secret {
-			found.Hint = "write " + bare
+			found.SetHint("write " + bare)
 		}
 	}
 }

@@ -30,7 +30,7 @@ var (
 )
 
 // reportMismatch reports a value of the wrong type.
-func (d *Decoder) reportMismatch(f *record.Field, n *yamltree.Node, p *tree.Place, want string) *diag.Diagnostic {
+func (d *Decoder) reportMismatch(f *record.Field, n *yamltree.Node, p *tree.Place, want string) Reported {
 	found := d.AddDiagnostic(diag.InvalidValue, p, n, "%s must be %s, not %s", p.Label(), want, n.Describe(f.Secret))
 	if f.Secret {
 		d.HideSecrets(n, true)
@@ -47,11 +47,11 @@ func (d *Decoder) readText(f *record.Field, n *yamltree.Node, p *tree.Place) (te
 		found := d.reportMismatch(f, n, p, "a text")
 		switch {
 		case f.Secret:
-			found.Hint = "write it in quotes"
+			found.SetHint("write it in quotes")
 		case n.Kind == yamltree.Int && p != nil && strings.HasSuffix(p.Key, "listen"):
-			found.Hint = "write host:port, such as \"127.0.0.1:" + clip.Text(n.Text) + "\""
+			found.SetHint("write host:port, such as \"127.0.0.1:" + clip.Text(n.Text) + "\"")
 		default:
-			found.Hint = fmt.Sprintf("write it in quotes: %q", clip.Text(n.Text))
+			found.SetHint(fmt.Sprintf("write it in quotes: %q", clip.Text(n.Text)))
 		}
 		return "", false, false
 	default:
@@ -88,7 +88,7 @@ func (d *Decoder) expandText(kind sensitivity, n *yamltree.Node, p *tree.Place) 
 	if x.Err != nil {
 		found := d.AddDiagnostic(diag.InvalidValue, p, n, "%s: %v", p.Label(), x.Err)
 		if x.Meant != "" {
-			found.Hint = "write ${" + x.Meant + "}"
+			found.SetHint("write ${" + x.Meant + "}")
 		}
 		return "", false, false
 	}
@@ -154,12 +154,12 @@ func (d *Decoder) decodeText(f *record.Field, n *yamltree.Node, v reflect.Value,
 func (d *Decoder) checkText(f *record.Field, n *yamltree.Node, text string, p *tree.Place) bool {
 	switch {
 	case slices.Contains(f.LeftOut, text):
-		d.AddDiagnostic(diag.InvalidValue, p, n, "%s is %s, but this program was built without it", p.Label(), quoteValue(f, n)).Hint = ListLinked(f.Enum)
+		d.AddDiagnostic(diag.InvalidValue, p, n, "%s is %s, but this program was built without it", p.Label(), quoteValue(f, n)).SetHint(ListLinked(f.Enum))
 		return false
 	case len(f.Enum) > 0 && !slices.Contains(f.Enum, text):
 		found := d.AddDiagnostic(diag.InvalidValue, p, n, "%s cannot be %s; allowed are %s", p.Label(), quoteValue(f, n), record.Alternatives(f.Enum))
 		if near, ok := nearest.Of(text, f.Enum); ok {
-			found.Hint = didYouMean(near)
+			found.SetHint(didYouMean(near))
 		}
 		return false
 	case f.Pattern != nil && !f.Pattern.MatchString(text):
@@ -185,6 +185,6 @@ func (d *Decoder) checkDirectory(n *yamltree.Node, name string, p *tree.Place) {
 		d.AddDiagnostic(diag.MissingDirectory, p, n, "%s is %s, which is not a directory", p.Label(), strconv.Quote(clip.Text(n.Text)))
 	case errors.Is(err, fs.ErrNotExist):
 		d.AddDiagnostic(diag.MissingDirectory, p, n, "%s is %s, which does not exist on this machine", p.Label(), strconv.Quote(clip.Text(n.Text))).
-			Hint = "create the directory, or correct the path"
+			SetHint("create the directory, or correct the path")
 	}
 }

@@ -22,7 +22,7 @@ var durationGrammar = regexp.MustCompile(schema.DurationPattern)
 func (d *Decoder) decodeDuration(f *record.Field, n *yamltree.Node, v reflect.Value, p *tree.Place) {
 	if n.Kind == yamltree.Int || n.Kind == yamltree.Float {
 		d.AddDiagnostic(diag.InvalidValue, p, n, "%s must be a time span with its unit, not %s", p.Label(), n.Describe(false)).
-			Hint = fmt.Sprintf("write %ss for seconds, or %sms for milliseconds", clip.Text(n.Text), clip.Text(n.Text))
+			SetHint(fmt.Sprintf("write %ss for seconds, or %sms for milliseconds", clip.Text(n.Text), clip.Text(n.Text)))
 		return
 	}
 	text, known, ok := d.readText(f, n, p)
@@ -32,7 +32,7 @@ func (d *Decoder) decodeDuration(f *record.Field, n *yamltree.Node, v reflect.Va
 	span, err := time.ParseDuration(text)
 	if err != nil || !durationGrammar.MatchString(text) {
 		d.AddDiagnostic(diag.InvalidValue, p, n, "%s must be a time span such as 10s or 1m30s, not %s", p.Label(), n.Describe(f.Secret)).
-			Hint = timespanHint(text)
+			SetHint(timespanHint(text))
 		return
 	}
 	v.SetInt(int64(span))

@@ -19,24 +19,24 @@ import (
 // WrongTop reports a top-level value of the wrong type.
 func (d *Decoder) WrongTop(key, value *yamltree.Node, want string) {
 	d.Partial = true
-	d.AddDiagnostic(diag.InvalidValue, tree.TopField(key.Text, key), value, "%s must be %s, not %s", key.Text, want, value.Describe(false)).Hint = formOf(key.Text, value)
+	d.AddDiagnostic(diag.InvalidValue, tree.TopField(key.Text, key), value, "%s must be %s, not %s", key.Text, want, value.Describe(false)).SetHint(formOf(key.Text, value))
 }
 
 // UnknownTop reports an unknown top-level key.
 func (d *Decoder) UnknownTop(key, value *yamltree.Node) {
 	names := keys.Top()
 	found := d.AddDiagnostic(diag.UnknownField, tree.TopField(key.Text, key), key, "unknown field %q", clip.Text(key.Text))
-	found.Hint = listAllowed(names)
+	found.SetHint(listAllowed(names))
 	near, isNear := nearest.Of(key.Text, names)
 	f, known := findForeign(readForeignNames().Top, key.Text)
 	switch {
 	case strings.HasPrefix(key.Text, "//"):
-		found.Hint = "write comments with #"
+		found.SetHint("write comments with #")
 	case isNear && slices.Contains(names, nearestForeign(readForeignNames().Top, snakeCase(key.Text), names)):
-		found.Hint = didYouMean(near)
+		found.SetHint(didYouMean(near))
 	case known:
 		near = f.Field
-		found.Hint = f.hintText()
+		found.SetHint(f.hintText())
 	}
 	// The definition meant for this place is missing.
 	d.Partial = d.Partial || near != ""
@@ -47,9 +47,9 @@ func (d *Decoder) UnknownTop(key, value *yamltree.Node) {
 func (d *Decoder) UnknownPatches(key, value *yamltree.Node, p *tree.Place) {
 	names := append(slices.Clone(keys.Patchable), keys.AllowWidening)
 	found := d.AddDiagnostic(diag.UnknownField, p, key, "unknown field %q", clip.Text(key.Text))
-	found.Hint = listAllowed(names)
+	found.SetHint(listAllowed(names))
 	if near, ok := nearest.Of(key.Text, names); ok {
-		found.Hint = didYouMean(near)
+		found.SetHint(didYouMean(near))
 	}
 	d.HideSecrets(value, secret.IsHiddenName(key.Text))
 }
@@ -87,7 +87,7 @@ func (d *Decoder) CheckVersion(doc *tree.SourceFile) bool {
 		}
 	}
 	found := d.AddDiagnostic(diag.UnsupportedVersion, tree.TopField("version", key), value, "version %s is not supported", describeVersion(value))
-	found.Hint = supported
+	found.SetHint(supported)
 	return false
 }
 

@@ -26,7 +26,7 @@ func (d *Decoder) decodeValue(f *record.Field, n *yamltree.Node, v reflect.Value
 		if n.Kind != yamltree.Bool {
 			found := d.reportMismatch(f, n, p, "true or false")
 			if meant := truthOf(n); meant != "" {
-				found.Hint = "write " + meant
+				found.SetHint("write " + meant)
 			}
 			return
 		}
@@ -80,10 +80,10 @@ func (d *Decoder) decodeList(f *record.Field, n *yamltree.Node, v reflect.Value,
 	if n.Kind != yamltree.Sequence {
 		found := d.reportMismatch(f, n, p, "a list")
 		if n.Kind == yamltree.String && v.Type().Elem().Kind() == reflect.String && !f.Secret {
-			found.Hint = "write [" + elementsOf(n.Text, p) + "]"
+			found.SetHint("write [" + elementsOf(n.Text, p) + "]")
 		}
 		if n.Kind == yamltree.Mapping && v.Type().Elem().Kind() == reflect.Struct {
-			found.Hint = "begin each element with a dash, or write [{…}]"
+			found.SetHint("begin each element with a dash, or write [{…}]")
 		}
 		return
 	}

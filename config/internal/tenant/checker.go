@@ -35,6 +35,6 @@ func (d *Checker) Read(doc *tree.SourceFile) *yamltree.Node {
 }
 
 // refuse reports something that overlays in general, or this one, may not do.
-func (d *Checker) refuse(p *tree.Place, n *yamltree.Node, format string, args ...any) *diag.Diagnostic {
+func (d *Checker) refuse(p *tree.Place, n *yamltree.Node, format string, args ...any) decode.Reported {
 	return d.AddDiagnostic(diag.WidenedAccess, p, n, "the overlay of a tenant cannot "+format, args...)
 }

@@ -17,15 +17,15 @@ func (d *Checker) checkAgent(o *Changes, agent *yamltree.Node, p *tree.Place) {
 		at := p.Field(key.Text, key)
 		switch {
 		case key.Text == keys.AllowWidening:
-			d.refuse(at, key, "allow itself to widen access").Hint = "its rights are in tenants.may of the configuration"
+			d.refuse(at, key, "allow itself to widen access").SetHint("its rights are in tenants.may of the configuration")
 		case key.Text == keys.Extends && value.Kind == yamltree.String:
 			o.extended = append(o.extended, value.Text)
 		case key.Text == "system_prompt" && value.Kind == yamltree.Mapping:
-			d.refuse(at, value, "read files").Hint = "write the prompt itself"
+			d.refuse(at, value, "read files").SetHint("write the prompt itself")
 		case key.Text == "sections":
 			d.checkSections(value, at)
 		case record.Of(keys.AgentType).ByName[key.Text] != nil && !access.OverlaysMaySet(key.Text):
-			d.refuse(at, key, "set %s", key.Text).Hint = "an agent of the configuration that has it can be extended"
+			d.refuse(at, key, "set %s", key.Text).SetHint("an agent of the configuration that has it can be extended")
 		}
 	}
 }
@@ -33,7 +33,7 @@ func (d *Checker) checkAgent(o *Changes, agent *yamltree.Node, p *tree.Place) {
 func (d *Checker) checkSections(sections *yamltree.Node, p *tree.Place) {
 	for key := range sections.Pairs {
 		if key.Text != spec.PermissionSection && !d.base.rights.MaySet(key.Text) {
-			d.refuse(p.Field(key.Text, key), key, "set the section %s", clip.Text(key.Text)).Hint = "the configuration must allow it under tenants.may.sections"
+			d.refuse(p.Field(key.Text, key), key, "set the section %s", clip.Text(key.Text)).SetHint("the configuration must allow it under tenants.may.sections")
 		}
 	}
 }
@@ -52,7 +52,7 @@ var programFields = []string{"command", "env"}
 
 func (d *Checker) checkTool(id, tool *yamltree.Node, p *tree.Place) {
 	if d.base.has(keys.Tools, id.Text) {
-		d.refuse(p, id, "replace a tool of the configuration").Hint = "give it another id"
+		d.refuse(p, id, "replace a tool of the configuration").SetHint("give it another id")
 		return
 	}
 	_, typ := tool.FindField("type")
@@ -60,7 +60,7 @@ func (d *Checker) checkTool(id, tool *yamltree.Node, p *tree.Place) {
 		return // reported when decoding
 	}
 	if !d.base.rights.MayBring(typ.Text) {
-		d.refuse(p.Field("type", typ), typ, "bring a tool of kind %s", clip.Text(typ.Text)).Hint = "the configuration must allow it under tenants.may.kinds"
+		d.refuse(p.Field("type", typ), typ, "bring a tool of kind %s", clip.Text(typ.Text)).SetHint("the configuration must allow it under tenants.may.kinds")
 		return
 	}
 	for key, value := range tool.Pairs {
@@ -69,7 +69,7 @@ func (d *Checker) checkTool(id, tool *yamltree.Node, p *tree.Place) {
 		}
 		program := typ.Text == "mcp" && slices.Contains(programFields, key.Text) && d.base.rights.MayBring("command")
 		if allowed, bounded := ownToolFields[typ.Text]; bounded && !program && !slices.Contains(allowed, key.Text) {
-			d.refuse(p.Field(key.Text, key), key, "set %s of a tool", clip.Text(key.Text))
+			d.refuse(p.Field(key.Text, key), key, "set %s of a tool", clip.Text(key.Text)).SetHint("")
 		}
 	}
 }
@@ -79,7 +79,7 @@ func (d *Checker) checkAllowPrivate(list *yamltree.Node, p *tree.Place) {
 	for i, entry := range list.Children {
 		if entry.Kind == yamltree.String && !d.base.rights.MayReach(entry.Text) {
 			d.refuse(p.Element(i), entry, "reach %s, which the configuration does not list", clip.Text(entry.Text)).
-				Hint = "the configuration must allow it under tenants.may.allow_private"
+				SetHint("the configuration must allow it under tenants.may.allow_private")
 		}
 	}
 }

@@ -12,9 +12,8 @@ import (
 type overlayLimit struct {
 	section, noun, setting string
 
-	most int
-	// schedules is set if the schedules of the entries count, not the entries.
-	schedules bool
+	most  int
+	count func(section *yamltree.Node) int
 }
 
 // checkOutline reports a JSON overlay that has more entries than the base allows. It is much
@@ -34,7 +33,7 @@ func (b *Base) checkOutline(data []byte) diag.List {
 		}
 	}
 	for _, l := range b.limits() {
-		if n := own[l.section] + patches[l.section]; !l.schedules && n > l.most {
+		if n := own[l.section] + patches[l.section]; l.noun != nounOfSchedules && n > l.most {
 			path := l.section
 			if patches[l.section] > 0 {
 				path = diag.Key(keys.Patches, l.section)
@@ -46,14 +45,21 @@ func (b *Base) checkOutline(data []byte) diag.List {
 	return nil
 }
 
+const (
+	nounOfAgents    = "agents and patches of agents"
+	nounOfTools     = "tools and patches of tools"
+	nounOfWorkflows = "workflows and patches of workflows"
+	nounOfSchedules = "schedules"
+)
+
 // limits returns the limits of overlays.
 func (b *Base) limits() []overlayLimit {
 	rights := b.rights
 	return []overlayLimit{
-		{keys.Agents, "agents and patches of agents", "max_agents", rights.AgentLimit(), false},
-		{keys.Tools, "tools and patches of tools", "max_tools", rights.ToolLimit(), false},
-		{keys.Workflows, "workflows and patches of workflows", "workflows.max", rights.Workflows.Limit() + len(b.entries[keys.Workflows]), false},
-		{keys.Workflows, "schedules", "workflows.max_schedules", rights.Workflows.ScheduleLimit(), true},
+		{keys.Agents, nounOfAgents, "max_agents", rights.AgentLimit(), countEntries},
+		{keys.Tools, nounOfTools, "max_tools", rights.ToolLimit(), countEntries},
+		{keys.Workflows, nounOfWorkflows, "workflows.max", rights.Workflows.Limit() + len(b.entries[keys.Workflows]), countEntries},
+		{keys.Workflows, nounOfSchedules, "workflows.max_schedules", rights.Workflows.ScheduleLimit(), countSchedules},
 	}
 }
 
@@ -81,18 +87,12 @@ func (d *Checker) checkCount(root *yamltree.Node, l *overlayLimit) bool {
 	}
 	if n > l.most {
 		d.refuse(at, key, "have more than %d %s, and this one has %d", l.most, l.noun, n).
-			Hint = "the configuration sets the limit under tenants.may." + l.setting
+			SetHint("the configuration sets the limit under tenants.may." + l.setting)
 	}
 	return n <= l.most
 }
 
-// count returns the number of entries of a section that count against the limit.
-func (l *overlayLimit) count(section *yamltree.Node) int {
-	if l.schedules {
-		return countSchedules(section)
-	}
-	return len(section.Children) / 2
-}
+func countEntries(section *yamltree.Node) int { return len(section.Children) / 2 }
 
 // countSchedules returns the number of schedules in the workflows.
 func countSchedules(workflows *yamltree.Node) (n int) {

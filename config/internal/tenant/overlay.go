@@ -55,7 +55,7 @@ func (d *Checker) checkTop(o *Changes, root *yamltree.Node) {
 			d.checkWorkflows(o, value, p)
 		case value.Kind == yamltree.Null && slices.Contains(Sections, key.Text):
 		case slices.Contains(keys.Top(), key.Text) && !slices.Contains(Sections, key.Text):
-			d.refuse(p, key, "have %s", clip.Text(key.Text)).Hint = "allowed are patches, agents, tools and workflows"
+			d.refuse(p, key, "have %s", clip.Text(key.Text)).SetHint("allowed are patches, agents, tools and workflows")
 		case slices.Contains(keys.Top(), key.Text):
 			d.WrongTop(key, value, "a mapping")
 		default:
@@ -72,7 +72,7 @@ func (d *Checker) checkPatches(o *Changes, patches *yamltree.Node, p *tree.Place
 		at := p.Field(key.Text, key)
 		switch {
 		case key.Text == keys.AllowWidening:
-			d.refuse(at, key, "allow itself to widen access").Hint = "its rights are in tenants.may of the configuration"
+			d.refuse(at, key, "allow itself to widen access").SetHint("its rights are in tenants.may of the configuration")
 		case key.Text == keys.Agents && value.Kind == yamltree.Mapping:
 			for id, patch := range value.Pairs {
 				o.Agents = append(o.Agents, id.Text)
@@ -85,7 +85,7 @@ func (d *Checker) checkPatches(o *Changes, patches *yamltree.Node, p *tree.Place
 		case key.Text == keys.Workflows && value.Kind == yamltree.Mapping:
 			d.checkWorkflowPatches(o, key, value, at)
 		case slices.Contains(keys.Patchable, key.Text) && value.Kind != yamltree.Null:
-			d.refuse(at, key, "patch %s", key.Text).Hint = "allowed are patches of agents, tools and workflows"
+			d.refuse(at, key, "patch %s", key.Text).SetHint("allowed are patches of agents, tools and workflows")
 		case !slices.Contains(keys.Patchable, key.Text):
 			d.UnknownPatches(key, value, at)
 		}
@@ -103,7 +103,7 @@ func (d *Checker) checkPatch(o *Changes, registry string, id, patch *yamltree.No
 		for key := range patch.Pairs {
 			if key.Text != "description" {
 				d.refuse(p.Field(key.Text, key), key, "change %s of a tool of the configuration", clip.Text(key.Text)).
-					Hint = "it can change only the description, or add a separate tool"
+					SetHint("it can change only the description, or add a separate tool")
 			}
 		}
 	}

@@ -42,7 +42,7 @@ func (d *Checker) checkReference(n *yamltree.Node, rest string, p *tree.Place) {
 		name := rest[len("${"):]
 		if !strings.HasPrefix(name, "turn.") && !strings.HasPrefix(name, "tenant.") {
 			name, _, _ = strings.Cut(name, "}")
-			d.refuse(p, n, "refer to ${%s}, which belongs to the process", clip.Text(name)).Hint = "write the value, ${turn.NAME} or ${tenant.NAME}, and $$ for a plain $"
+			d.refuse(p, n, "refer to ${%s}, which belongs to the process", clip.Text(name)).SetHint("write the value, ${turn.NAME} or ${tenant.NAME}, and $$ for a plain $")
 			return
 		}
 		at := expand.IndexReference(name, "${")

@@ -15,16 +15,16 @@ func (d *Checker) checkWorkflows(o *Changes, workflows *yamltree.Node, p *tree.P
 		at := p.Field(id.Text, id)
 		switch limit := d.base.rights.Workflows.Limit(); {
 		case keys.IsWorkflowGroup(id.Text, w):
-			d.refuse(at, id, "group workflows").Hint = "write each trigger or schedule under its id in workflows"
+			d.refuse(at, id, "group workflows").SetHint("write each trigger or schedule under its id in workflows")
 			continue
 		case limit == 0:
-			d.refuse(at, id, "bring workflows").Hint = "the configuration must allow it under tenants.may.workflows"
+			d.refuse(at, id, "bring workflows").SetHint("the configuration must allow it under tenants.may.workflows")
 			return
 		case len(o.OwnWorkflows) == limit:
-			d.refuse(at, id, "bring more than %d workflows", limit).Hint = "the configuration says how many under tenants.may.workflows.max"
+			d.refuse(at, id, "bring more than %d workflows", limit).SetHint("the configuration says how many under tenants.may.workflows.max")
 			return
 		case d.base.has(keys.Workflows, id.Text):
-			d.refuse(at, id, "replace a workflow of the configuration").Hint = "patch it, or give this one another id"
+			d.refuse(at, id, "replace a workflow of the configuration").SetHint("patch it, or give this one another id")
 			continue
 		}
 		o.OwnWorkflows = append(o.OwnWorkflows, id.Text)
@@ -36,7 +36,7 @@ func (d *Checker) checkWorkflows(o *Changes, workflows *yamltree.Node, p *tree.P
 // checkWorkflowPatches checks the patches of workflows of the configuration.
 func (d *Checker) checkWorkflowPatches(o *Changes, key, patches *yamltree.Node, p *tree.Place) {
 	if d.base.rights.Workflows == nil {
-		d.refuse(p, key, "patch workflows").Hint = "the configuration must allow it under tenants.may.workflows"
+		d.refuse(p, key, "patch workflows").SetHint("the configuration must allow it under tenants.may.workflows")
 		return
 	}
 	for id, patch := range patches.Pairs {
@@ -53,7 +53,7 @@ func (d *Checker) checkWorkflowPatches(o *Changes, key, patches *yamltree.Node, 
 func (d *Checker) checkWorkflow(w *yamltree.Node, p *tree.Place) {
 	for key := range w.Pairs {
 		if slices.Contains([]string{"tenant", "subject", keys.AllowWidening}, key.Text) {
-			d.refuse(p.Field(key.Text, key), key, "set %s of a workflow", clip.Text(key.Text)).Hint = "the runs of its workflows belong to the tenant itself"
+			d.refuse(p.Field(key.Text, key), key, "set %s of a workflow", clip.Text(key.Text)).SetHint("the runs of its workflows belong to the tenant itself")
 		}
 	}
 }
