@@ -50,7 +50,7 @@ type PushSettings struct {
 	// Key is the 32-byte key that encrypts stored configurations. Without one, tokens and
 	// credentials are stored in plain text.
 	Key []byte
-	// Timeout is how long a receiver may take; 0 is defaultPushTimeout.
+	// Timeout is how long a receiver may take; 0 means ten seconds.
 	Timeout time.Duration
 	// RootCAs are the accepted certificate authorities of receivers; nil means the system's.
 	RootCAs *x509.CertPool

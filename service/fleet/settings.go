@@ -36,7 +36,7 @@ type Settings struct {
 	// MeterProvider records the revision that the process runs; nil disables metrics.
 	MeterProvider metric.MeterProvider
 	// TenantCache is the number of tenants cached by a process unless tenants.cache of the
-	// configuration sets it; 0 means defaultTenantCache.
+	// configuration sets it; 0 means 256.
 	TenantCache int
 	Logger      *zap.Logger
 	Clock       func() time.Time

@@ -20,7 +20,7 @@ const (
 	MissedSkip Missed = "skip"
 	// MissedLatest begins one run, for the latest missed time.
 	MissedLatest Missed = "latest"
-	// MissedAll begins a run for each missed time, oldest first, up to maxMissed.
+	// MissedAll begins a run for each missed time, oldest first, up to 100.
 	MissedAll Missed = "all"
 )
 

@@ -49,7 +49,7 @@ type Request struct {
 	// AllowPrivate are the reachable hosts on private networks, in the form of netguard.New. All
 	// others are blocked, whatever the card says.
 	AllowPrivate []string
-	// Timeout limits the entire call; 0 means defaultTimeout.
+	// Timeout limits the entire call; 0 means five minutes.
 	Timeout time.Duration
 }
 

@@ -20,8 +20,7 @@ const defaultConcurrency = 64
 
 // Settings configures a Dispatcher.
 type Settings struct {
-	// Concurrency is how many handlers run at the same time; 0 means
-	// defaultConcurrency.
+	// Concurrency is how many handlers run at the same time; 0 means 64.
 	Concurrency int
 	// Logger logs jobs that remain at the end; may be nil.
 	Logger *zap.Logger

@@ -49,10 +49,10 @@ const (
 // Settings configures a Dispatcher.
 type Settings struct {
 	// Queue names the queue, for runtimes that share a database but not their turns; empty means
-	// defaultQueue. It consists of letters, digits, _ and -.
+	// agentruntime. It consists of letters, digits, _ and -.
 	Queue string
 	// Concurrency is how many handlers of this process run at the same time, at
-	// most 10 000; 0 means defaultConcurrency.
+	// most 10 000; 0 means 64.
 	Concurrency int
 	// PollOnly polls for jobs every 250 ms instead of listening. Listening needs a connection that
 	// no pooler assigns by transaction.
