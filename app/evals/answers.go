@@ -9,13 +9,13 @@ import (
 	"github.com/agentruntime/agentruntime/event/interaction"
 )
 
-// UnansweredError reports an approval or question for which a case has no answer.
-type UnansweredError struct {
+// unansweredError reports an approval or question for which a case has no answer.
+type unansweredError struct {
 	Tool, Message string
 }
 
 // Error names the tool.
-func (e *UnansweredError) Error() string {
+func (e *unansweredError) Error() string {
 	return fmt.Sprintf("tool %s asks, and answers has no entry for it: %s", e.Tool, e.Message)
 }
 
@@ -32,7 +32,7 @@ func (k *compiled) answerRequest(ctx context.Context, rules []AnswerRule, q *int
 		}
 		return answer, nil
 	}
-	return interaction.Answer{}, &UnansweredError{Tool: q.Tool, Message: q.Message}
+	return interaction.Answer{}, &unansweredError{Tool: q.Tool, Message: q.Message}
 }
 
 func (a *AnswerRule) answerTo(ctx context.Context, q *interaction.Request) (interaction.Answer, error) {

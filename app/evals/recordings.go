@@ -41,8 +41,8 @@ func judgesPath(dir, caseID string) string {
 	return filepath.Join(dir, recordingsDir, caseID+".judges.jsonl")
 }
 
-// StaleError reports a request that is missing from the recording of a case.
-type StaleError struct {
+// staleError reports a request that is missing from the recording of a case.
+type staleError struct {
 	Path string
 	// Variant names the values of a matrix, or the baseline, used by the run. Only runs without a
 	// variant are recorded.
@@ -51,7 +51,7 @@ type StaleError struct {
 }
 
 // Error names the recording and the flag that updates it.
-func (e *StaleError) Error() string {
+func (e *staleError) Error() string {
 	missing := errors.Is(e.Err, fs.ErrNotExist)
 	switch {
 	case missing && e.Variant != "":
@@ -66,22 +66,22 @@ func (e *StaleError) Error() string {
 }
 
 // Unwrap returns the cause.
-func (e *StaleError) Unwrap() error { return e.Err }
+func (e *staleError) Unwrap() error { return e.Err }
 
-// OutageError reports that a provider failed while a case was recorded. The earlier
+// outageError reports that a provider failed while a case was recorded. The earlier
 // recording is kept.
-type OutageError struct {
+type outageError struct {
 	Path string
 	Err  error
 }
 
 // Error names the recording.
-func (e *OutageError) Error() string {
+func (e *outageError) Error() string {
 	return fmt.Sprintf("the provider failed, so %s was not written: %v", e.Path, e.Err)
 }
 
 // Unwrap returns the error of the provider.
-func (e *OutageError) Unwrap() error { return e.Err }
+func (e *outageError) Unwrap() error { return e.Err }
 
 // modelSource answers the model requests of one run.
 type modelSource struct {
@@ -143,7 +143,7 @@ func scriptedModels(k *compiled, turn *atomic.Int64) modelSource {
 func replayModels(path, variant string, redact recorded.Option) modelSource {
 	data, err := readFile(path, maxDataSize)
 	if err != nil {
-		return failingModels(&StaleError{Path: path, Variant: variant, Err: err})
+		return failingModels(&staleError{Path: path, Variant: variant, Err: err})
 	}
 	player, err := recorded.NewPlayer(bytes.NewReader(data), redact)
 	if err != nil {
@@ -152,7 +152,7 @@ func replayModels(path, variant string, redact recorded.Option) modelSource {
 	s := answerWith(player)
 	s.close = func() error {
 		if mismatches := player.Mismatches(); len(mismatches) > 0 {
-			return &StaleError{Path: path, Variant: variant, Err: mismatches[0]}
+			return &staleError{Path: path, Variant: variant, Err: mismatches[0]}
 		}
 		return nil
 	}
@@ -190,7 +190,7 @@ func recordModels(path string, redact recorded.Option) modelSource {
 		},
 		close: func() error {
 			if err := next.findOutage(); err != nil {
-				return &OutageError{Path: path, Err: err}
+				return &outageError{Path: path, Err: err}
 			}
 			return recorder.Close()
 		},

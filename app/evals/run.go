@@ -248,7 +248,7 @@ func (r *run) runTurn(ctx context.Context, t *Turn) (*TurnResult, error) {
 	for i := range result.Artifacts {
 		out.artifacts[result.Artifacts[i].ID] = result.Artifacts[i].Data
 	}
-	if _, open := errors.AsType[*UnansweredError](unanswered); open {
+	if _, open := errors.AsType[*unansweredError](unanswered); open {
 		out.Status, out.Termination = event.StatusWaiting, event.Termination{Type: event.Suspended, Detail: unanswered.Error()}
 		unanswered = nil
 	}

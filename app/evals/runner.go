@@ -344,7 +344,7 @@ func (b *batch) runCase(ctx context.Context, j job) (result *Result) {
 
 // describeError describes the error of a run.
 func (b *batch) describeError(err error) string {
-	stale, ok := errors.AsType[*StaleError](err)
+	stale, ok := errors.AsType[*staleError](err)
 	switch {
 	case !ok:
 		return err.Error()

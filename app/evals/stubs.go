@@ -14,8 +14,8 @@ import (
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
-// UnstubbedError reports a call that a case neither stubs nor allows. Nothing was called.
-type UnstubbedError struct {
+// unstubbedError reports a call that a case neither stubs nor allows. Nothing was called.
+type unstubbedError struct {
 	Tool   string
 	Effect tools.Effect
 	// Reason explains why an entry of the case does not answer; empty if there is no entry.
@@ -23,7 +23,7 @@ type UnstubbedError struct {
 }
 
 // Error names the tool and how to stub it.
-func (e *UnstubbedError) Error() string {
+func (e *unstubbedError) Error() string {
 	if e.Reason != "" {
 		return fmt.Sprintf("tool %s: %s", e.Tool, e.Reason)
 	}
@@ -137,7 +137,7 @@ func (s *stubs) isHarmless(entry *toolset.Entry) bool {
 }
 
 func (s *stubs) refuse(entry *toolset.Entry, reason string) (tools.Result, error) {
-	err := &UnstubbedError{Tool: entry.ID, Effect: entry.Descriptor.EffectClass(), Reason: reason}
+	err := &unstubbedError{Tool: entry.ID, Effect: entry.Descriptor.EffectClass(), Reason: reason}
 	s.fail(err)
 	return tools.Result{}, err
 }
