@@ -38,8 +38,8 @@ func TestAgentValidate(t *testing.T) {
 		"an unknown execution": {spec.Agent{ModelID: "m", ToolExecution: "paralel"}, []string{
 			`invalid-value tool_execution: tool_execution is "paralel"; allowed are parallel and sequential`,
 		}},
-		"unknown ends": {spec.Agent{ModelID: "m", OnMaxRounds: "finalize", OnTruncation: "retry"}, []string{
-			`invalid-value on_max_rounds: on_max_rounds is "finalize"; allowed are stop, fail and finalize`,
+		"unknown ends": {spec.Agent{ModelID: "m", OnMaxRounds: "finalise", OnTruncation: "retry"}, []string{
+			`invalid-value on_max_rounds: on_max_rounds is "finalise"; allowed are stop, fail and finalize`,
 			`invalid-value on_truncation: on_truncation is "retry"; allowed are accept and fail`,
 		}},
 		"parts": {
