@@ -95,9 +95,9 @@ func (a *App) measureToolServers(p metric.MeterProvider) error {
 		name, description string
 		value             func(tools.Connections) int
 	}{
-		{"connections", "Open connections to a server that provides tools.", func(c tools.Connections) int { return c.Open }},
-		{"failures", "Failures in a row of the connection to a server that provides tools.", func(c tools.Connections) int { return c.Failures }},
-		{"logged_out", "Tenants or subjects that must log in to a server that provides tools.", func(c tools.Connections) int { return c.LoggedOut }},
+		{"agentruntime.tool_server.connections", "Open connections to a server that provides tools.", func(c tools.Connections) int { return c.Open }},
+		{"agentruntime.tool_server.failures", "Failures in a row of the connection to a server that provides tools.", func(c tools.Connections) int { return c.Failures }},
+		{"agentruntime.tool_server.logged_out", "Tenants or subjects that must log in to a server that provides tools.", func(c tools.Connections) int { return c.LoggedOut }},
 	} {
 		observe := func(_ context.Context, o metric.Int64Observer) error {
 			for id, c := range a.toolServers() {
@@ -105,7 +105,7 @@ func (a *App) measureToolServers(p metric.MeterProvider) error {
 			}
 			return nil
 		}
-		_, err := meter.Int64ObservableGauge("agentruntime.tool_server."+gauge.name, metric.WithDescription(gauge.description), metric.WithInt64Callback(observe))
+		_, err := meter.Int64ObservableGauge(gauge.name, metric.WithDescription(gauge.description), metric.WithInt64Callback(observe))
 		if err != nil {
 			return err
 		}
