@@ -91,26 +91,30 @@ func (a *App) measureToolServers(p metric.MeterProvider) error {
 		return nil
 	}
 	meter := p.Meter("github.com/agentruntime/agentruntime/app")
-	for _, gauge := range []struct {
-		name, description string
-		value             func(tools.Connections) int
-	}{
-		{"agentruntime.tool_server.connections", "Open connections to a server that provides tools.", func(c tools.Connections) int { return c.Open }},
-		{"agentruntime.tool_server.failures", "Failures in a row of the connection to a server that provides tools.", func(c tools.Connections) int { return c.Failures }},
-		{"agentruntime.tool_server.logged_out", "Tenants or subjects that must log in to a server that provides tools.", func(c tools.Connections) int { return c.LoggedOut }},
-	} {
-		observe := func(_ context.Context, o metric.Int64Observer) error {
+	observe := func(value func(tools.Connections) int) metric.Int64Callback {
+		return func(_ context.Context, o metric.Int64Observer) error {
 			for id, c := range a.toolServers() {
-				o.Observe(int64(gauge.value(c)), metric.WithAttributes(attribute.String("server", id)))
+				o.Observe(int64(value(c)), metric.WithAttributes(attribute.String("server", id)))
 			}
 			return nil
 		}
-		_, err := meter.Int64ObservableGauge(gauge.name, metric.WithDescription(gauge.description), metric.WithInt64Callback(observe))
-		if err != nil {
-			return err
-		}
 	}
-	return nil
+	_, err := meter.Int64ObservableGauge("agentruntime.tool_server.connections",
+		metric.WithDescription("Open connections to a server that provides tools."),
+		metric.WithInt64Callback(observe(func(c tools.Connections) int { return c.Open })))
+	if err != nil {
+		return err
+	}
+	_, err = meter.Int64ObservableGauge("agentruntime.tool_server.failures",
+		metric.WithDescription("Failures in a row of the connection to a server that provides tools."),
+		metric.WithInt64Callback(observe(func(c tools.Connections) int { return c.Failures })))
+	if err != nil {
+		return err
+	}
+	_, err = meter.Int64ObservableGauge("agentruntime.tool_server.logged_out",
+		metric.WithDescription("Tenants or subjects that must log in to a server that provides tools."),
+		metric.WithInt64Callback(observe(func(c tools.Connections) int { return c.LoggedOut })))
+	return err
 }
 
 // describeRevision returns which revision the process runs.
