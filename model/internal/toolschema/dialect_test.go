@@ -63,6 +63,8 @@ func TestSchemasAreMapped(t *testing.T) {
 			`{"properties":{"id":{"description":"Where it applies, it must also satisfy this JSON Schema: {\"type\":\"integer\"}"},"name":{"description":"N. Where it applies, it must also satisfy this JSON Schema: {\"type\":\"string\"}"}},"type":"object"}`, "oneOf"},
 		{"required names without properties", `{"type":"object","properties":{"a":{"type":"string"}},"required":["a","b"]}`, Gemini,
 			`{"type":"object","properties":{"a":{"type":"string"},"b":{}},"required":["a","b"]}`, ""},
+		{"a required name that no property may have", `{"type":"object","required":["a"],"additionalProperties":false}`, Gemini,
+			`{"type":"object","required":["a"],"additionalProperties":false,"properties":{"a":{}}}`, "additionalProperties"},
 		{"a negation of what is lost", `{"type":"object","properties":{"a":{"not":{"properties":{"$b":{"type":"string"}}}}}}`, Anthropic,
 			`{"type":"object","properties":{"a":{"description":"It must also satisfy this JSON Schema: {\"not\":{\"properties\":{\"$b\":{\"type\":\"string\"}}}}"}}}`, "not property $b"},
 	} {

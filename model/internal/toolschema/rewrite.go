@@ -176,7 +176,8 @@ func (w *rewriter) settle(n *schemaNode, branch json.RawMessage) {
 	w.complete(n, "object", "properties")
 }
 
-// defineRequired defines undefined required properties, for a dialect that rejects them.
+// defineRequired defines undefined required properties, for a dialect that rejects them. If
+// other properties are not allowed, the schema accepts more than before.
 func (w *rewriter) defineRequired(n *schemaNode) {
 	var required []string
 	if !w.dialect.definesRequired || json.Unmarshal(n.get("required"), &required) != nil {
@@ -194,8 +195,12 @@ func (w *rewriter) defineRequired(n *schemaNode) {
 			properties = append(properties, rawjson.Member{Name: name, Value: schema})
 		}
 	}
-	if len(properties) > known {
-		n.set("properties", rawjson.EncodeMembers(properties))
+	if len(properties) == known {
+		return
+	}
+	n.set("properties", rawjson.EncodeMembers(properties))
+	if more := n.get("additionalProperties"); string(more) == "false" {
+		w.lose(n, "additionalProperties", more)
 	}
 }
 
