@@ -17,22 +17,22 @@ func (p *Pool) Clone() *Pool { return clone(p) }
 
 // clone returns a copy of a record, or nil for nil. They share the bytes of JSON values.
 func clone[T any](p *T) *T {
-	unshare(reflect.ValueOf(&p).Elem())
+	copyReferences(reflect.ValueOf(&p).Elem())
 	return p
 }
 
-// unshare replaces what a value refers to by copies.
-func unshare(v reflect.Value) {
+// copyReferences replaces every pointer, slice and map in a value with a copy.
+func copyReferences(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {
-			unshare(v.Field(i))
+			copyReferences(v.Field(i))
 		}
 	case reflect.Pointer:
 		if !v.IsNil() {
 			c := reflect.New(v.Type().Elem())
 			c.Elem().Set(v.Elem())
-			unshare(c.Elem())
+			copyReferences(c.Elem())
 			v.Set(c)
 		}
 	case reflect.Slice:
@@ -42,7 +42,7 @@ func unshare(v reflect.Value) {
 		c := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
 		reflect.Copy(c, v)
 		for i := range c.Len() {
-			unshare(c.Index(i))
+			copyReferences(c.Index(i))
 		}
 		v.Set(c)
 	case reflect.Map: // its values refer to nothing but JSON

@@ -67,7 +67,7 @@ func (d *Defaults) Apply(a *Agent) (*Agent, Origin) {
 		field, value := own.FieldByIndex(index), defaults.FieldByIndex(index)
 		if field.IsZero() && !value.IsZero() {
 			field.Set(value)
-			unshare(field) // each agent has its own
+			copyReferences(field) // each agent has its own
 			origin[name] = true
 		}
 	}

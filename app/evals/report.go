@@ -34,7 +34,7 @@ type Uncompared struct {
 
 // NewReport returns the report of results, compared with a baseline if there is one.
 func NewReport(results, baseline []*Result, tolerance float64) *Report {
-	r := &Report{Summary: summarize(results), Results: results, Baseline: baseline, Tolerance: tolerance}
+	r := &Report{Summary: summarizeResults(results), Results: results, Baseline: baseline, Tolerance: tolerance}
 	if baseline != nil {
 		r.Changes = compare(baseline, results)
 		r.Uncompared = findUncompared(baseline, results)
@@ -111,7 +111,7 @@ func (r *Report) Rows() []*Row {
 		row.Runs = append(row.Runs, one)
 	}
 	for _, row := range rows {
-		row.Summary = summarize(row.Runs)
+		row.Summary = summarizeResults(row.Runs)
 		if i := r.changeOf(row.Case, row.Variant); i >= 0 {
 			row.Change = &r.Changes[i]
 		}

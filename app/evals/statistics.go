@@ -86,8 +86,8 @@ type Summary struct {
 	P95   time.Duration `json:"p95_ns"`
 }
 
-// summarize summarizes results. Errored and skipped runs do not count for the rate.
-func summarize(results []*Result) Summary {
+// summarizeResults returns the summary of results. Errored and skipped runs do not count for the rate.
+func summarizeResults(results []*Result) Summary {
 	var s Summary
 	var durations []time.Duration
 	passed := 0
@@ -280,7 +280,7 @@ func ratesOf(results []*Result) map[string]Rate {
 	}
 	rates := make(map[string]Rate, len(byCase))
 	for id, runs := range byCase {
-		rates[id] = summarize(runs).Rate
+		rates[id] = summarizeResults(runs).Rate
 	}
 	return rates
 }

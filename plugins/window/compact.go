@@ -100,7 +100,7 @@ type estimated struct {
 	messages []int
 }
 
-func (e *estimated) sumOf(from, to int) int { return sum(e.messages[from:max(from, to)]) }
+func (e *estimated) sumOf(from, to int) int { return sumCosts(e.messages[from:max(from, to)]) }
 
 // estimateRequest returns the size of the next request before trimming.
 func (t *turn) estimateRequest(p *plugins.PhaseContext) estimated {

@@ -98,8 +98,8 @@ func blobWeight(p *model.Part) int {
 	}
 }
 
-// sum returns the sum of estimates.
-func sum(costs []int) (n int) {
+// sumCosts returns the sum of estimates.
+func sumCosts(costs []int) (n int) {
 	for _, c := range costs {
 		n += c
 	}

@@ -15,7 +15,7 @@ const (
 	defaultPreviewLines  = 24
 )
 
-// The compaction modes: one that summarizes as much as possible, and the default.
+// The compaction modes. safeFrontier summarizes as much as possible; rawSuffix is the default.
 const (
 	safeFrontier = "compact_to_safe_frontier"
 	rawSuffix    = "keep_recent_raw_suffix"

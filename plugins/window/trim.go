@@ -139,7 +139,7 @@ func (t *trimmer) repairRange(start, end int) {
 func (t *trimmer) isShortened(i int) bool { return i < t.latest || t.allShort }
 
 // costOf returns the tokens of the messages from start to end.
-func (t *trimmer) costOf(start, end int) int { return sum(t.costs[start:end]) }
+func (t *trimmer) costOf(start, end int) int { return sumCosts(t.costs[start:end]) }
 
 // groupStart returns the start of the group that contains message i.
 func (t *trimmer) groupStart(i int) int {

@@ -15,7 +15,8 @@ import (
 type method struct {
 	// message is the type of the parameters.
 	message protoreflect.MessageDescriptor
-	// call is the shape of a JSON-RPC request, and body that of a body over HTTP+JSON; nil for none.
+	// call is the shape of a JSON-RPC request, and body the shape of an HTTP+JSON body. nil means
+	// that the method has none.
 	call, body any
 	// query are the query parameters over HTTP+JSON.
 	query []string

@@ -194,8 +194,7 @@ func TestAReceiverThatHangsIsLeftAfterAWhile(t *testing.T) {
 	}
 }
 
-// TestAPrivateAddressIsNotDialed holds for what was private all the time, and
-// for a name that leads there only when it is looked up.
+// TestAPrivateAddressIsNotDialed covers private addresses and names that resolve to one.
 func TestAPrivateAddressIsNotDialed(t *testing.T) {
 	t.Parallel()
 	r := newReceiver(t, true)

@@ -24,7 +24,7 @@ func recordOf(t *testing.T, data event.Data, path ...string) *event.Record {
 
 func withoutSecret(text string) string { return strings.ReplaceAll(text, "s3cret", "***") }
 
-// TestEventsAreOneLine covers what the log tells of each event.
+// TestEventsAreOneLine checks the line that the log prints for each kind of event.
 func TestEventsAreOneLine(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -94,7 +94,7 @@ func TestOneDiagnosticPerPlace(t *testing.T) {
 	}
 }
 
-// A repetition changes nothing, and what is kept was there.
+// Reducing findings twice gives the same result as once, and adds none.
 func TestReductionsAreStable(t *testing.T) {
 	t.Parallel()
 	codes := []diag.Code{diag.InvalidYAML, diag.InvalidValue, diag.NoEffect}

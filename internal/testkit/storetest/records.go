@@ -251,7 +251,7 @@ type tester interface {
 	Fatalf(format string, args ...any)
 }
 
-// result is what a call of a store returns.
+// result holds the value and the error returned by a store.
 type result[T any] struct {
 	value T
 	err   error

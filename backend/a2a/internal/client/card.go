@@ -59,8 +59,7 @@ func ParseCard(data []byte) (*a2a.AgentCard, error) {
 	return card, nil
 }
 
-// ParseStrictly reads every part of a card of version 1. The error is that of the first unreadable
-// one.
+// ParseStrictly parses a version 1 card and fails on the first field it cannot read.
 func ParseStrictly(data []byte) (*a2a.AgentCard, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(data, &fields); err != nil {
